@@ -1,10 +1,12 @@
+import { maxHeaderSize } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { refusals, type ShedReason } from '../load/capacity.ts';
-import type { Identity } from './credentials.ts';
+import { secretsOf } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
-import { Gate, type GateCall, type OperationUsage } from './gate.ts';
-import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { redact } from './errors.ts';
+import { Gate, type GateEntry, type OperationUsage } from './gate.ts';
+import { decoderOf, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
 
@@ -20,8 +22,8 @@ export interface TransportOptions {
   readonly origin: string;
   /** Calls that are under way at the same time, for reads and for writes each. */
   readonly connections: number;
-  /** How long a call waits at the gate (see Gate), in milliseconds. */
-  readonly waitMs?: number | undefined;
+  /** How many calls may wait until others end, for reads and for writes each; without a bound if omitted. */
+  readonly waitingCalls?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
   /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
@@ -36,7 +38,7 @@ export interface TransportOptions {
   readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
-const defaults = { waitMs: 250, connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
+const defaults = { connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
 
 /** The calls of a bank operation over kept connections (reads), or over one for a single call each. */
 export interface PoolUsage extends OperationUsage {
@@ -108,7 +110,13 @@ interface Lane {
  * `request`, because its handler is called before the request is written: until that call, nothing was sent.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;
+  const {
+    origin,
+    connections,
+    waitingCalls = Number.POSITIVE_INFINITY,
+    network = {},
+    keepAlive = true,
+  } = options;
   const { proxyUrl = null } = network;
   const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
     options;
@@ -152,7 +160,7 @@ export function createTransport(options: TransportOptions): Transport {
       );
     };
     return {
-      gate: new Gate({ max: connections, waitMs }),
+      gate: new Gate({ max: connections, maxWaiting: waitingCalls }),
       dispatcherAt(now: number) {
         // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
         if (now - openedAt >= connectionMaxAgeMs) renew();
@@ -211,17 +219,17 @@ const proxyOptions = (
   };
 };
 
-/** Values of Content-Encoding that name no encoding. */
-const noEncoding = /^(identity)?$/i;
+/** Whether this is the value of Content-Encoding of an encoded body. Some servers name the body's charset there. */
+const namesEncoding = (value: string): boolean => !/^(identity)?$/i.test(value) && decoderOf(value) === null;
+/** How much of another value an error shows, in characters. */
+const maxShownEncoding = 40;
 const emptyBody = Buffer.alloc(0);
 
 /** One request and its answer, from its wait in the gate to the last byte. It is undici's handler of the request. */
-class Exchange implements Dispatcher.DispatchHandler, GateCall {
-  readonly caller: Identity;
+class Exchange implements Dispatcher.DispatchHandler, GateEntry {
   readonly operation: string;
-  readonly session: OperationDeadline | null;
-  waiting: GateCall['waiting'] = null;
-  counts: GateCall['counts'] = [];
+  waitsFor: GateEntry['waitsFor'] = [];
+  places: GateEntry['places'] = [];
   readonly #lane: Lane;
   readonly #call: PreparedCall;
   readonly #limits: CallLimits;
@@ -239,9 +247,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   #size = 0;
 
   constructor(lane: Lane, call: PreparedCall, limits: CallLimits) {
-    this.caller = call.caller;
     this.operation = call.operation.id;
-    this.session = limits.operationDeadline;
     this.#lane = lane;
     this.#call = call;
     this.#limits = limits;
@@ -255,7 +261,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     else {
       if (cancellation !== null) cancellation.pending = this;
       this.#timer = setTimeout(() => this.#onDeadline(), this.#timeoutMs).unref();
-      this.#lane.gate.ask(this);
+      this.#lane.gate.ask(this, this.#call.caller);
     }
     return this.#result.promise;
   }
@@ -308,9 +314,10 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    const { 'content-encoding': encoding } = headers;
-    if (encoding !== undefined && !noEncoding.test(String(encoding)))
-      this.#stopReading('the answer is encoded although none was asked for');
+    const encoding = String(headers['content-encoding'] ?? '');
+    if (!namesEncoding(encoding)) return;
+    const shown = redact(encoding, secretsOf(this.#call.credentials), maxShownEncoding);
+    this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
@@ -342,8 +349,12 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
 
   onResponseError(_: unknown, error: Error): void {
     this.#lane.gate.leave(this);
-    if ('code' in error && error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
       this.#stopReading(`the answer is longer than ${this.#lane.maxBodyBytes} bytes`);
+    // The bank answered, with a status that undici does not pass on.
+    else if (code === 'UND_ERR_HEADERS_OVERFLOW' && !this.#isSettled)
+      this.#settle(this.#failure('refused', `its headers are longer than ${maxHeaderSize} bytes`));
     const { noConnection } = this.#lane;
     const message = describeTlsFailure(error) ?? (this.#controller ? 'the connection broke' : noConnection);
     if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, error));

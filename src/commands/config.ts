@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { type Config, readConfig } from '../config/config.ts';
 import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
-import { StartError } from '../errors.ts';
+import { StartError, stopStart } from '../errors.ts';
 import { limitRows } from '../load/limits.ts';
 import { openStore } from '../payments/stores/open-store.ts';
+import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { schema } from '../schema/schema.ts';
 import { describeState } from './announcements.ts';
@@ -16,7 +17,8 @@ export async function checkConfig({ environment, sources, args, write }: CliCont
   const { values, positionals } = readWords('config', args, { 'no-store': { type: 'boolean' } }, true);
   if (positionals.join(' ') !== 'check')
     throw new StartError('bankql config knows only: bankql config check [--no-store].');
-  const facts = await check(readConfig(environment), values['no-store'] === true);
+  const config = readConfig(environment);
+  const facts = await check(config, values['no-store'] === true);
   const settings = settingsIn(environment, sources).map((line) => `  ${line}\n`);
   const rows = limitRows();
   const width = Math.max(...rows.map(({ value }) => value.length));
@@ -28,11 +30,20 @@ export async function checkConfig({ environment, sources, args, write }: CliCont
       'Fixed limits:\n',
       ...fixed,
       ...facts,
+      ...adviceFor(config),
       'The configuration can be used.\n',
     ].join(''),
   );
   return 0;
 }
+
+/** Settings that can be used, and are weaker than others. */
+const adviceFor = ({ paymentWords: { receiptPath, statusPath } }: Config): string[] =>
+  receiptPath !== undefined && statusPath === undefined
+    ? [
+        'BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS: an id alone makes a payment DONE. Name the place of its status too, if the answer has one.\n',
+      ]
+    : [];
 
 /**
  * Reads the same files as a start, and opens the payment store unless `withoutStore`. Also finds problems that otherwise only
@@ -51,12 +62,20 @@ async function check(config: Config, withoutStore: boolean): Promise<string[]> {
     if (days < 0) problems.push(`${variable} cannot be used: its certificate expired on ${date}.`);
     lines.push(`The certificate in ${variable} expires on ${date}, in ${days} days.\n`);
   }
-  const stateLine = withoutStore ? null : await checkStore(config.state).catch(collect);
+  const checked = withoutStore ? checkAddress(config.state) : checkStore(config.state);
+  const stateLine = await checked.catch(collect);
   if (stateLine) lines.push(`${stateLine}\n`);
   const { readPersisted } = await import('./serve.ts');
   if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
+}
+
+/** Reads the files that the address of a payment store names. Errors: an Error that says which cannot be used. */
+async function checkAddress({ url }: Config['state']): Promise<void> {
+  const store = parseStoreUrl(url);
+  if (store.kind === 'postgres')
+    await clientOptions(store.address).catch(stopStart('a file of STATE_URL cannot be used: '));
 }
 
 /**

@@ -10,10 +10,12 @@ import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
 import {
   type FailedPayment,
   failedPayment,
+  keyIsFree,
   keyReused,
   neverSent,
   notLogged,
   outcomeUnknown,
+  recordDamaged,
   recordNotRead,
   recordsNotKept,
   recordsNotRead,
@@ -39,8 +41,10 @@ import {
   paymentDetails,
   pendingRecord,
   recordId,
+  textsOf,
 } from './record.ts';
 import {
+  isUnreadable,
   type OnPage,
   type PaymentOutcome,
   type PaymentQuery,
@@ -114,8 +118,8 @@ export interface PaymentService {
    * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where
    *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
    *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
-   *         refused it with, also when it is asked for again (UNAUTHENTICATED is not kept); BANK_UNAVAILABLE or
-   *         BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again; OUTCOME_UNKNOWN
+   *         refused it with, also when it is asked for again; BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or
+   *         RATE_LIMITED only where nothing is kept under this key, so that it may be tried again; OUTCOME_UNKNOWN
    *         otherwise, with `trackId` and `idempotencyKey`; those of `admit`.
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
@@ -136,15 +140,15 @@ export interface PaymentService {
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   findByTrackId(credentials: Caller, trackId: string): Promise<PaymentRecord | null>;
-  /** Resolves when no payment is in progress, and the outcomes that the store lacks were tried once more. */
+  /** Waits until no payment is in progress, and then, for at most `drainMs`, until the store has every outcome. */
   idle(): Promise<void>;
 }
 
 /** How long after its deadline a payment is still assumed to be in progress. */
 export const leaseMarginMs = 60_000;
 
-/** How long the process's exit waits for an unavailable store. */
-const drainMs = 2000;
+/** How long the process's exit waits for an unavailable store after the last payment ended. */
+const drainMs = 10_000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, admit, audit } = options;
@@ -187,7 +191,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
     const earlier = await inStore(store.begin(record, leaseMs));
-    if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
+    if (earlier !== null) {
+      const belongs = belongsTo(payer, earlier, store.secret);
+      return replay(operation, earlier, { belongs, record }, idempotencyKey);
+    }
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
@@ -218,7 +225,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
     const judge = (response: HttpResponse) => {
       const { status } = response;
-      const verdict = classifyPaymentResponse(response, { operation, bankWords, sent: details, secrets });
+      const { gateways } = call;
+      const verdict = classifyPaymentResponse(response, {
+        ...{ operation, bankWords, gateways, secrets, now: now() },
+        sent: { ...details, trackId: record.trackId, createdAt, others: textsOf(input) },
+        isRefusalOfReads: bank.isRefusalOfReads,
+      });
       const said = bankText(response, secretsOf(input.credentials)) || null;
       const refusal =
         status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
@@ -260,8 +272,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       throw await endUnknown(because, { status, answer, bankText: said });
     }
     const { code, message } = refusal;
-    if (state === 'RELEASED') await end(record, state, null, { code, status, bankText: said });
-    else await end(record, state, { state, answer, code, status, message, bankText: said });
+    if (state === 'RELEASED') {
+      await end(record, state, null, { code, status, bankText: said });
+      throw keyIsFree(refusal, idempotencyKey);
+    }
+    await end(record, state, { state, answer, code, status, message, bankText: said });
     throw refusal;
   }
 
@@ -271,7 +286,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    */
   function own(payer: Payer, record: PaymentRecord | null): PaymentRecord | null {
     // A caller without a proven identity learns nothing of payments under another subscription key.
-    if (record !== null && belongsTo(payer, record)) return record;
+    if (record !== null && belongsTo(payer, record, store.secret)) return record;
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
   }
@@ -292,6 +307,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
+        if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
         // Null would say that nothing was paid under this key.
         if (found === null && record !== null)
@@ -338,12 +354,14 @@ const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
 /** Returns the outcome of the earlier payment. Errors: the error that the earlier payment ended with. */
 function replay<T extends PaymentOperation>(
   operation: T,
-  earlier: PaymentRecord,
-  { payer, record }: { readonly payer: Payer; readonly record: PaymentRecord },
+  stored: PaymentRecord,
+  { belongs, record }: { readonly belongs: boolean; readonly record: PaymentRecord },
   idempotencyKey: string,
 ): PaymentResult<T> {
+  if (isUnreadable(stored)) throw recordDamaged(stored);
+  // A record that was damaged, or made from a log, lacks them.
+  const earlier = { ...stored, operation: stored.operation || operation.id, idempotencyKey };
   const { state, trackId, answer, status, message } = earlier;
-  const belongs = belongsTo(payer, earlier);
   if (!belongs && isFromLog(earlier)) throw foundInLog(earlier, idempotencyKey);
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });

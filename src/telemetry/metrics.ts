@@ -64,6 +64,10 @@ export function createTelemetry(
     'Successful answers of the bank that could not be read, by bank operation.',
     { bank_operation: Object.keys(operations) },
   );
+  const refusedKeys = counter(
+    'bankql_subscription_key_refusals_total',
+    "Calls that a gateway in front of the bank refused because of the operator's subscription key.",
+  );
   const breakers = gauge(
     'bankql_breaker_open',
     '1 while calls of a bank operation are paused, because the bank did not answer them, or slowly.',
@@ -125,6 +129,7 @@ export function createTelemetry(
     registry,
     onCall(call: CallReport) {
       const { operation, status, reason, milliseconds } = call;
+      if (call.gateway === 'operator key') refusedKeys.inc();
       if (areMetricsRead)
         calls.observe(
           { bank_operation: operation, outcome: status ?? reason ?? 'failed' },
@@ -299,11 +304,14 @@ const storeEvents: Readonly<
 > = {
   loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
   'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
-  'clocks-differ': [
+  'clock-step': [
     'error',
-    "bankql's clock differs from that of the payment store, or was set since bankql started: no record expires until they agree, or bankql is started again",
+    "the payment store's clock was set, or differs from bankql's: no record expires for an hour",
   ],
-  'clocks-agree': ['info', 'the clocks of the payment store agree again'],
+  'records-ahead': [
+    'error',
+    'the newest payment record is from the future: the clock of the payment store is wrong, or was',
+  ],
   notice: ['warn', 'the payment store'],
   'record-unreadable': [
     'error',

@@ -49,7 +49,6 @@ beforeAll(async () => {
       timeoutMs: milliseconds,
       paymentTimeoutMs: milliseconds,
       connectTimeoutMs: milliseconds,
-      waitMs: milliseconds,
     },
   });
 });
@@ -278,6 +277,37 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
     expect(sent()).toBe(1);
   });
 
+  test('one over the limit of a gateway is sent again with its key, and done', async () => {
+    const limit = {
+      status: 429,
+      body: { message: 'API rate limit exceeded' },
+      headers: { 'Retry-After': '0' },
+    };
+    fixture.bank.on(line, () => (sent() === 1 ? limit : accepted));
+    const { payments } = openPage();
+    const outcome = await payments.pay('draft', document, { input });
+    const isTold = name !== 'Aliased';
+    expect(outcome.state).toBe(isTold ? 'DONE' : 'UNCONFIRMED');
+    expect(sent()).toBe(isTold ? 2 : 1);
+    expect(await payments.pay('draft', document, { input })).toMatchObject({
+      state: isTold ? 'DONE' : 'UNCONFIRMED',
+      idempotencyKey: outcome.idempotencyKey,
+    });
+    expect(sent()).toBe(2);
+  });
+
+  test('one whose caller the bank does not know is not sent, and keeps its key', async () => {
+    fixture.bank.on(line, { status: 401, body: {} });
+    const { payments } = openPage();
+    const outcome = await payments.pay('draft', document, { input });
+    expect(outcome.state).toBe(name === 'Aliased' ? 'UNCONFIRMED' : 'NOT_SENT');
+    if (name !== 'Aliased') expect(outcome.errors).toMatchObject([{ code: 'UNAUTHENTICATED' }]);
+    fixture.bank.on(line, accepted);
+    const { idempotencyKey } = await payments.pay('draft', document, { input });
+    expect(idempotencyKey).toBe(outcome.idempotencyKey);
+    expect(sent()).toBe(2);
+  });
+
   test.each<[string, (body: string, nth: number) => Loss]>([
     ['', () => null],
     [' whose answer is lost once', (body, nth) => (isPayment(body) && nth === 0 ? 'answer' : null)],
@@ -401,6 +431,18 @@ describe('the same key is sent again', () => {
     expect(second - first).toBeLessThanOrEqual(most);
   });
 
+  test('but no longer than its patience, although the clock of the phone is set back', async () => {
+    const { payments, sent } = openScript(() => {
+      vi.setSystemTime(Date.now() - 3_600_000);
+      return refused('OVERLOADED', { retryAfter: 7 });
+    });
+    const paid = payments.pay('draft', Bare, { input });
+    await vi.runAllTimersAsync();
+    expect(await paid).toMatchObject({ state: 'NOT_SENT' });
+    // Patience is 30 s.
+    expect(sent).toHaveLength(5);
+  });
+
   test('but no longer than its patience: the app is told', async () => {
     const { payments, sent } = openScript(() => refused('OVERLOADED', { retryAfter: 3600 }));
     const paid = payments.pay('draft', Bare, { input });
@@ -451,6 +493,20 @@ describe('an intent whose key is another payment’s', () => {
     expect(outcomes.map(({ state }) => state)).toEqual(['DONE', 'DONE', 'CONFLICT']);
     expect(sent()).toBe(1);
   });
+});
+
+test('a storage that answers a missing key with an empty text has no key', async () => {
+  const storage = createStorage();
+  const { payments } = openPage(undefined, {
+    ...storage,
+    getItem: (name: string) => storage.getItem(name) ?? '',
+  });
+  expect(await payments.check('draft')).toBeNull();
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({
+    state: 'DONE',
+    idempotencyKey: expect.stringMatching(/^[\da-f]{32}$/),
+  });
+  expect(sent()).toBe(1);
 });
 
 describe('nothing is sent', () => {

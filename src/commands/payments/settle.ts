@@ -119,17 +119,19 @@ async function settleRecord(
 
 /** The one UNKNOWN payment whose id begins so. Errors: StartError. */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
-  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix });
+  // Not by state: a damaged record is UNKNOWN, whatever the column of its state says.
+  const found = await store.search({ idPrefix: prefix });
+  const [record, ...others] = found.filter(({ state }) => state === 'UNKNOWN');
   if (others.length > 0) {
     throw new StartError(
       `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
     );
   }
   if (record !== undefined) return record;
-  const [found] = await store.search({ idPrefix: prefix, limit: 1 });
-  if (found !== undefined)
+  const [other] = found;
+  if (other !== undefined)
     throw new StartError(
-      `${found.id} is ${found.state}: only an UNKNOWN payment is settled. Nothing was written.`,
+      `${other.id} is ${other.state}: only an UNKNOWN payment is settled. Nothing was written.`,
     );
   throw new StartError(`No payment begins with ${prefix}. Nothing was written.`);
 }

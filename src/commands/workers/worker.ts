@@ -4,20 +4,28 @@ import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
 import { isOurs, tellPrimary } from './messages.ts';
 
-/** Serves as one of several workers, until the primary tells it to end. Errors: StartError, as of any start. */
-export async function serveAsWorker(context: CliContext): Promise<Service> {
+/**
+ * Serves as one of several workers, until the primary tells it to end.
+ * Shape:  0 if the start failed after the primary had told it to end. Errors: StartError, as of any start.
+ */
+export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
   const { worker } = cluster;
-  let service: BankqlService | null = null;
+  /** Never settles if the start fails. */
+  const started = Promise.withResolvers<BankqlService>();
   const ended = Promise.withResolvers<void>();
 
   async function tellMetrics(): Promise<void> {
-    const metrics = await service?.registry.getMetricsAsJSON();
-    if (metrics !== undefined) await tellPrimary({ bankql: 'metrics are', metrics });
+    const { registry } = await started.promise;
+    await tellPrimary({ bankql: 'metrics are', metrics: await registry.getMetricsAsJSON() });
   }
 
-  /** Completes the requests under way. Connections that this worker has not accepted go back to the primary. */
+  /**
+   * Completes the start, because a server that listens may have requests, and then the requests in progress. Connections that
+   * this worker has not accepted go back to the primary.
+   */
   async function end(isReplaced: boolean): Promise<void> {
-    await service?.stop({ isReplaced });
+    const { stop } = await started.promise;
+    if ((await stop({ isReplaced })) !== 0) await tellPrimary({ bankql: 'outcomes are lost' });
     await tellMetrics();
     if (worker?.isConnected() !== true) return;
     const disconnected = once(worker, 'disconnect');
@@ -33,12 +41,19 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
   worker?.on('message', (message: unknown) => {
     if (!isOurs(message)) return;
     if (message.bankql === 'metrics') void tellMetrics();
-    else if (message.bankql === 'reload') void service?.reload();
+    else if (message.bankql === 'reload') void started.promise.then(({ reload }) => reload());
     else endOnce(message.bankql === 'retire');
   });
   // Messages to a primary that was killed fail, also those of Node and of the rate limiter.
   worker?.on('error', () => {});
-  service = await serveBankql(context, { isWorker: true });
+  let service: BankqlService;
+  try {
+    service = await serveBankql(context, { isWorker: true });
+  } catch (error) {
+    if (isEnding) return 0;
+    throw error;
+  }
+  started.resolve(service);
   // If the primary was killed, Node would end this process at once, and with it payments that are under way.
   worker?.on('disconnect', () => {
     worker.exitedAfterDisconnect = true;

@@ -50,7 +50,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
     const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
     const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
     const { path } = address;
-    const limits = { retentionMs, timeoutMs, startTimeoutMs };
+    const limits = { timeoutMs, startTimeoutMs };
     const driver = await openSqlite({ path, ...limits, create, readOnly, mustBeWritable });
     return createPaymentStore({ ...storeOptions, driver });
   }

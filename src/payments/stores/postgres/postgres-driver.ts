@@ -111,7 +111,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const { readOnly = false, mustBeWritable = !readOnly } = options;
   const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
   const { lookEveryMs = usualLookEveryMs } = options;
-  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow, retentionMs });
+  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow });
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
@@ -323,7 +323,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   });
 
   const connection = await clientOptions(address).catch(({ message }: Error) => {
-    throw openError(new ServerRefused(`a file of STATE_URL cannot be read: ${message}`), address);
+    throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
   });
   const createPool = (max: number, settings: Settings): Pool =>
     new Pool({
@@ -410,8 +410,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const { rows } = await callAgain(payments, () => statements.count);
       return rowCounts.parse(rows[0]);
     },
-    async purge() {
-      const { rowCount } = await callAgain(searches, () => statements.purge);
+    async purge(before) {
+      const { rowCount } = await callAgain(searches, () => statements.purge(before));
       return rowCount ?? 0;
     },
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type NewRow, type RowChange, type RowQuery, storedRow } from '../../driver.ts';
 import {
   changedColumns,
+  changeTime,
   countSql,
   type Dialect,
   expired,
@@ -57,9 +58,10 @@ export function statementsFor(dialect: Dialect) {
       ON CONFLICT (id) DO ${onConflict} RETURNING ${stored})
     SELECT *, true AS is_witnessed FROM inserted UNION ALL
     SELECT ${stored}, ${isWitnessed(witness)} FROM ${table} WHERE id = ANY($1::text[]) AND id NOT IN (SELECT id FROM inserted)`;
-  const changed = [...changedColumns.map((name) => `${name} = given.${name}`), `updated_at = ${now}`].join(
-    ', ',
-  );
+  const changed = [
+    ...changedColumns.map((name) => `${name} = given.${name}`),
+    `updated_at = ${changeTime(dialect, 'given.state')}`,
+  ].join(', ');
   const change = `WITH given AS (
       SELECT * FROM unnest(${arrays(2 + changedColumns.length)}) AS given (id, expected, ${changedColumns.join(', ')})),
     replaced AS (
@@ -119,10 +121,10 @@ export function statementsFor(dialect: Dialect) {
       return { text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) };
     },
     count: { text: countSql(dialect), values: [] },
-    purge: {
+    purge: (before: number): Statement => ({
       text: `DELETE FROM ${table} WHERE id IN (
-        SELECT id FROM ${table} WHERE ${expired(dialect)} LIMIT ${purgeBatch} FOR UPDATE SKIP LOCKED)`,
-      values: [],
-    },
+        SELECT id FROM ${table} WHERE ${expired('$1')} LIMIT ${purgeBatch} FOR UPDATE SKIP LOCKED)`,
+      values: [before],
+    }),
   };
 }

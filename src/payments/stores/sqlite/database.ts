@@ -5,6 +5,7 @@ import type { NewRow, RowChange, RowQuery } from '../../driver.ts';
 import { madeByOther, storeFormat } from '../missing-store.ts';
 import {
   changedColumns,
+  changeTime,
   columnDefinitions,
   countSql,
   type Dialect,
@@ -62,8 +63,8 @@ const purgeStepMs = 10;
 export type RowMethods = ReturnType<typeof rowMethods>;
 
 /** `now`: an expression for the time, if it is not SQLite's. */
-export function rowMethods(database: DatabaseSync, retentionMs: number, now = sqliteNow) {
-  const dialect: Dialect = { table: 'payment', mark: '?', now, retentionMs };
+export function rowMethods(database: DatabaseSync, now = sqliteNow) {
+  const dialect: Dialect = { table: 'payment', mark: '?', now };
   const stored = storedColumns(now);
   const given = givenColumns.map((name) => `$${name}`).join(', ');
   const insertWith = (times: readonly string[]) =>
@@ -76,11 +77,11 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
   const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
   const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
   const replace = database.prepare(
-    `UPDATE payment SET ${changes}, updated_at = ${now} WHERE id = $id AND version = $expected`,
+    `UPDATE payment SET ${changes}, updated_at = ${changeTime(dialect, '$state')} WHERE id = $id AND version = $expected`,
   );
   const remove = database.prepare('DELETE FROM payment WHERE id = ? AND version = ?');
   const purge = database.prepare(
-    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired(dialect)} LIMIT 100)`,
+    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired('?')} LIMIT 100)`,
   );
   const count = database.prepare(countSql(dialect));
   return {
@@ -94,10 +95,10 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
     },
     find: (id: string): unknown => find.get(id) ?? null,
     count: (): unknown => count.get(),
-    purge(): number {
+    purge(before: number): number {
       const until = performance.now() + purgeStepMs;
       for (let deleted = 0; ; ) {
-        const step = Number(purge.run().changes);
+        const step = Number(purge.run(before).changes);
         deleted += step;
         if (step === 0 || performance.now() >= until) return deleted;
       }

@@ -10,7 +10,6 @@ import { type RowMethods, steadyMs } from './database.ts';
 interface SqliteOptions {
   /** The file. */
   readonly path: string;
-  readonly retentionMs: number;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs: number;
   /** How long the start waits for another process's lock, in milliseconds. */
@@ -24,8 +23,7 @@ interface SqliteOptions {
 }
 
 /** The data that a worker thread starts with. */
-export interface WorkerSettings
-  extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly' | 'mustBeWritable'> {
+export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'readOnly' | 'mustBeWritable'> {
   /** How many calls share a transaction at most. */
   readonly maxBatch: number;
   /** The inode of the file that the thread may open, as the first thread found it; null for any file. */
@@ -67,10 +65,10 @@ const minSearchMs = 10_000;
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
 export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
-  const { timeoutMs, startTimeoutMs, create, retentionMs, readOnly, mustBeWritable } = options;
+  const { timeoutMs, startTimeoutMs, create, readOnly, mustBeWritable } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
-  const settings = { path, retentionMs, readOnly, mustBeWritable };
+  const settings = { path, readOnly, mustBeWritable };
   let inode: string | null = null;
   const thread = createThread(path, () => ({ ...settings, inode, maxBatch: 64 }));
   const atStart = { limitMs: startTimeoutMs + startMs, lockMs: startTimeoutMs };
@@ -109,7 +107,7 @@ export const driverOver = (secret: string, ask: AskRows): Omit<StoreDriver, 'clo
   find: async (id) => storedRow.nullable().parse(await ask('find', id)),
   search: async (query) => storedRow.array().parse(await ask('search', query)),
   count: async () => rowCounts.parse(await ask('count')),
-  purge: async () => z.number().parse(await ask('purge')),
+  purge: async (before) => z.number().parse(await ask('purge', before)),
   async acceptLoss() {},
 });
 

@@ -58,7 +58,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const driver = await open();
     await driver.insert(newRow('a'));
     await postgres.kill();
-    const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge()];
+    const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge(0)];
     for (const error of await Promise.all(calls.map(failure)))
       expect(error.message).toContain('is not available: ');
     // By now it is known that no connection is left: nothing was sent.

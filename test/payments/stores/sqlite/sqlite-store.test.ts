@@ -23,21 +23,18 @@ import { describePaymentStore, done, lease, pending, retentionMs, stored } from 
 
 type SqliteOptions = Parameters<typeof openSqlite>[0];
 
-type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent };
+type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent; readonly expiryPauseMs?: number };
 
 /** A SQLite store, made if it is missing, that waits for the disk for as long as it takes. */
-async function connect(path: string, { onEvent, ...change }: Change = {}): Promise<PaymentStore> {
-  const usual = {
-    create: true,
-    readOnly: false,
-    mustBeWritable: false,
-    retentionMs,
-    timeoutMs: 60_000,
-    startTimeoutMs: 60_000,
-  };
+async function connect(
+  path: string,
+  { onEvent, expiryPauseMs, ...change }: Change = {},
+): Promise<PaymentStore> {
+  const limits = { timeoutMs: 60_000, startTimeoutMs: 60_000 };
+  const usual = { ...limits, create: true, readOnly: false, mustBeWritable: false };
   const driver = await openSqlite({ ...usual, path, ...change });
   const { readOnly } = change;
-  return createPaymentStore({ name: path, driver, retentionMs, readOnly, onEvent });
+  return createPaymentStore({ name: path, driver, retentionMs, expiryPauseMs, readOnly, onEvent });
 }
 
 /** A store that is closed after the test. */
@@ -75,7 +72,7 @@ const shared: { readonly path: string; store?: PaymentStore } = { path: freshPat
 afterAll(() => shared.store?.close());
 describePaymentStore('the SQLite store', async () => {
   const { path } = shared;
-  shared.store ??= await connect(path);
+  shared.store ??= await connect(path, { expiryPauseMs: 0 });
   sql(path, 'DELETE FROM payment');
   return { store: shared.store, pass: async (ms) => passInFile(path, ms) };
 });
@@ -147,7 +144,7 @@ describe('the file', () => {
     await Promise.all(finished.map((old) => store.end({ id: old, trackId, outcome: done })));
     passInFile(path, retentionMs + 1);
     await store.close();
-    const later = await open(path);
+    const later = await open(path, { expiryPauseMs: 0 });
     await later.begin(pending(), lease);
     // A payment does not wait for it: the steps go behind its answer.
     const left = () => {
@@ -313,7 +310,7 @@ describe('a store that is only read', () => {
 });
 
 describe('searches', () => {
-  const dialect = { table: 'payment', mark: '?', now: sqliteNow, retentionMs } as const;
+  const dialect = { table: 'payment', mark: '?', now: sqliteNow } as const;
 
   test('have a thread of their own, so that they and payments do not wait for each other', async () => {
     const path = freshPath();
