@@ -71,6 +71,8 @@ export interface TestPostgres extends AsyncDisposable {
   resume(): Promise<void>;
   /** Makes a server that is down a standby of another one, with nothing of its own left, and starts it. */
   follow(primary: TestPostgres): Promise<void>;
+  /** The SQL that makes bankql's tables with all their rows. */
+  dump(): Promise<string>;
   /** Lets it count 2.1 billion transactions, so that it warns at each further one. */
   ageTransactionIds(): Promise<void>;
   /** Copies its data. The function that it returns puts the copy in the place of the data. */
@@ -264,6 +266,15 @@ async function createServer(first: Settings) {
       const options = ['-R', '-X', 'stream', '--checkpoint=fast', '--no-sync', '-d', from];
       await run('pg_basebackup', ['-D', data, ...options]);
       await restart();
+    },
+    async dump() {
+      const from = ['-h', folder, '-p', String(port), '-U', 'postgres', '-d', 'bankql', '--schema=bankql'];
+      const { stdout } = await run('pg_dump', [...from, '--inserts', '--no-owner', '--no-privileges']);
+      // Without comments, which name the versions of programs, and without commands of psql.
+      return `${stdout
+        .split('\n')
+        .filter((line) => !/^(--|\\|$)/.test(line))
+        .join('\n')}\n`;
     },
     async ageTransactionIds() {
       const [oldest] = await ask(
