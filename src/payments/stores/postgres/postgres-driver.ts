@@ -98,6 +98,8 @@ interface Session {
 
 /** The connection ended under a statement. */
 class ConnectionBroken extends WriteUncertain {}
+/** The connection ended before the statement was sent. */
+class NothingSent extends StoreUnavailable {}
 
 /**
  * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is
@@ -225,7 +227,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       if (check || loss !== null || session.loss !== null) await checkIdentity(client, session);
     } catch (error) {
       client.release(true);
-      throw unavailable(reasonOf(error));
+      const { message } = unavailable(reasonOf(error));
+      throw isBroken(error) ? new NothingSent(message) : new StoreUnavailable(message);
     }
     if (begins && session.loss !== null) {
       client.release(true);
@@ -238,12 +241,11 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     } catch (error) {
       // The connection is not used again. If the statement was not answered, the next one would wait for it.
       client.release(true);
-      const reason = reasonOf(error, address.password);
-      const { message } = unavailable(reason);
+      const { message } = unavailable(reasonOf(error, address.password));
       if (error instanceof DatabaseError && !ending.test(error.code ?? ''))
         throw new StoreUnavailable(message);
       leftBehind.add(session.backend);
-      throw reason === queryTimeout ? new WriteUncertain(message) : new ConnectionBroken(message);
+      throw isBroken(error) ? new ConnectionBroken(message) : new WriteUncertain(message);
     }
     client.release();
     // For example, the commit is on the disk, and an operator ended its wait for a standby.
@@ -254,23 +256,24 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   }
 
   /**
-   * Like `call`, but repeats over another connection if the first one breaks. `isAgain`: the statement may already have been
-   * committed.
+   * Like `call`, but repeats over another connection if one breaks: after a failover, all that were open are broken. `isAgain`: the
+   * statement may already have been committed.
    */
   async function callAgain(
     pool: Pool,
     statementOf: (isAgain: boolean) => Statement,
     callOptions?: CallOptions,
   ) {
-    try {
-      return await call(pool, statementOf(false), callOptions);
-    } catch (error) {
-      if (!(error instanceof ConnectionBroken)) throw error;
-    }
-    try {
-      return await call(pool, statementOf(true), callOptions);
-    } catch (error) {
-      throw new WriteUncertain(messageOf(error));
+    let isAgain = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call(pool, statementOf(isAgain), callOptions);
+      } catch (error) {
+        isAgain ||= error instanceof ConnectionBroken;
+        const isOver = tries > maxConnections.payments;
+        if (!isOver && (error instanceof ConnectionBroken || error instanceof NothingSent)) continue;
+        throw isAgain ? new WriteUncertain(messageOf(error)) : error;
+      }
     }
   }
 
@@ -433,6 +436,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     close,
   };
 }
+
+/** Whether the connection has ended. A server that does not answer in time may still have it. */
+const isBroken = (error: unknown): boolean =>
+  error instanceof DatabaseError
+    ? ending.test(error.code ?? '')
+    : !(error instanceof ServerRefused) && messageOf(error) !== queryTimeout;
 
 /** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
