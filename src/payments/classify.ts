@@ -11,7 +11,7 @@ import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
 import { toStoredResponse } from './stored-response.ts';
 import { type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
-import { isTaught, readPaths, taughtContent } from './taught-answer.ts';
+import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
  * The meaning of the bank's answer to a payment, in a closed world: an answer decides only if bankql understands all of it.
@@ -68,7 +68,8 @@ const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 4
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
-  const options = { ...given, now: given.now ?? Date.now() };
+  const bankWords = bankWordsFor(given.operation, given.bankWords);
+  const options = { ...given, bankWords, now: given.now ?? Date.now() };
   // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);

@@ -236,10 +236,13 @@ function isOfAnother(object: Members, sent: Sent): boolean {
   return isNamed && !isPayee && !isRepeated;
 }
 
+/** The folded name of the list of transaction requests. */
+export const requestsName = /^transactionrequests?$/;
+
 /** The answer to putTransactionsRequestAccount is judged by its entry for this payment. */
 function readRequests(value: unknown, about: About): Finding {
   const around = isObject(value) ? value : {};
-  const key = Object.keys(around).find((name) => /^transactionrequests?$/.test(fold(name)));
+  const key = Object.keys(around).find((name) => requestsName.test(fold(name)));
   const listed = key === undefined ? value : around[key];
   const own = ownEntry(Array.isArray(listed) ? listed : [listed], about.sent);
   if (own === undefined) {

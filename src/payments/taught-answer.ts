@@ -1,3 +1,4 @@
+import type { Operation } from '../contract/operation.ts';
 import type { AnswerBody } from './answer-body.ts';
 import { isEmptyContainer, isReceipt, scalarOf } from './answer-values.ts';
 import { contradicts } from './contradiction.ts';
@@ -11,12 +12,23 @@ import {
   type Member,
   meaningsIn,
   type ReadOptions,
+  requestsName,
   statusMeaning,
 } from './success-answer.ts';
 
 /** A success that is decided by the values at the operator's paths. */
 
 type Path = readonly string[];
+
+/** A path into the list of transaction requests is for putTransactionsRequestAccount; every other path is for both operations. */
+export function bankWordsFor({ envelope }: Operation, words: BankWords): BankWords {
+  const isOther = (path: Path | undefined) => envelope === null && requestsName.test(fold(path?.[0] ?? ''));
+  return {
+    ...words,
+    statusPath: isOther(words.statusPath) ? undefined : words.statusPath,
+    receiptPath: isOther(words.receiptPath) ? undefined : words.receiptPath,
+  };
+}
 
 export const isTaught = ({ statusPath, receiptPath }: BankWords): boolean =>
   statusPath !== undefined || receiptPath !== undefined;

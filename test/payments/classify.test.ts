@@ -558,6 +558,8 @@ describe('a bank that the operator teaches', () => {
     expect(stateOf(200, body, { ...put, ...path })).toBe('DONE');
     expect(stateOf(200, body.replace('COMPLETED', 'PENDING'), { ...put, ...path })).toBe('UNKNOWN');
     expect(stateOf(200, body.replace('T1', 'x'), { ...put, ...path })).toBe('UNKNOWN');
+    // Such a path is for putTransactionsRequestAccount alone.
+    expect([stateOf(200, '{"id":"T"}', path), stateOf(200, body, path)]).toEqual(['DONE', 'UNKNOWN']);
   });
 
   test('is read by the rules in a 4xx, whatever the path', () => {
