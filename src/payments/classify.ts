@@ -1,4 +1,4 @@
-import { maxErrorLength } from '../bank/errors.ts';
+import { maxErrorLength, redact } from '../bank/errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from '../bank/gateway-answers.ts';
 import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import { isJsonType, type responseDrifts } from '../bank/response.ts';
@@ -41,6 +41,8 @@ interface UnknownAnswer {
   readonly names: readonly string[];
   /** The settings that would help. */
   readonly hint: string;
+  /** The bank's code in a refusal, shortened and without secrets; undefined if it has none. */
+  readonly code?: string | undefined;
 }
 
 /** An answer whose shape or texts are not known, and the bank's text in it. */
@@ -66,6 +68,9 @@ const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
 /** Without 409: the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
 
+/** A text of the operator's may say that a request is refused with one of these before the payment is read. */
+const notSentStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
+
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
   const bankWords = bankWordsFor(given.operation, given.bankWords);
@@ -80,12 +85,19 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   });
   const { gateways = knownGatewayAnswers } = options;
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
-  if (status === 401) return verdict(options.isRefusalOfReads?.(response) ? 'RELEASED' : 'UNKNOWN');
+  if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
   const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
-  if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
-  const { meaning, names, hint = '' } = readRefusal(status, said.value, options);
+  if (!refusalStatuses.has(status) || !isReadable) {
+    const unknown = notSentStatuses.has(status) ? { names: [], hint: 'BANK_PAYMENT_NOT_SENT' } : undefined;
+    return { ...verdict('UNKNOWN'), unknown };
+  }
+  const { meaning, names, hint = '', code } = readRefusal(status, said.value, options);
   if (meaning === 'rejected') return verdict('REJECTED');
-  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown: { names: bounded(names), hint } };
+  return {
+    ...verdict('UNKNOWN'),
+    drifts: ['payment-answer'],
+    unknown: { names: bounded(names), hint, code: code && redact(code, options.secrets, maxNameLength) },
+  };
 }
 
 function classifySuccess(
