@@ -17,7 +17,7 @@ import {
   type Sent,
   scalarOf,
 } from './answer-values.ts';
-import { contradicts } from './contradiction.ts';
+import { contradicts, speaksAgainst } from './contradiction.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
@@ -154,7 +154,7 @@ const isFreeText = (value: unknown): boolean => {
       value === null ||
       (Array.isArray(value) && value.every((entry) => !Array.isArray(entry) && isFreeText(entry)))
     );
-  return !words.isTellingWord(text) && !isReason(words.readText(text, words.noBankWords));
+  return !words.isTellingWord(text) && !speaksAgainst(text, 'accepted', words.noBankWords);
 };
 const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
   every(each(words.freeTextNames[record], isFreeText));
