@@ -136,6 +136,9 @@ const habits: readonly Habit[] = [
   ['postProducts envelope', products, { product: [branch] }, { products: [branch] }],
   ['getOtherAccounts envelope', others, { otherAccounts: [other] }, { other_accounts: [other] }],
   ['getOtherAccounts empty-record', others, { otherAccounts: [] }, {}],
+  ['getOtherAccounts empty-record', others, { otherAccounts: [] }, { otherAccounts: null }],
+  ['getOtherAccounts empty-record', others, { otherAccounts: [] }, { other_accounts: null, total: 0 }],
+  ['getOtherAccounts empty-body', others, { otherAccounts: [] }, ''],
   [
     'getTransactionsRequest envelope',
     requests,
@@ -212,6 +215,15 @@ describe('status 200', () => {
     expect(failuresOf(result)).toEqual(['bank.customer BANK_BAD_RESPONSE']);
     expect(fixture.drifts).toEqual([]);
   });
+
+  test.each(['', { customer: null }])(
+    'with nothing (%j), for a record, is BANK_BAD_RESPONSE',
+    async (body) => {
+      await using fixture = await fixtureWith({ body });
+      expect(failuresOf(await fixture.ask(customer))).toEqual(['bank.customer BANK_BAD_RESPONSE']);
+      expect(fixture.drifts).toEqual([]);
+    },
+  );
 
   test('with an error, to a write: its words, and no word that it was not executed', async () => {
     await using fixture = await fixtureWith({ body: { error: 'half done' } });
