@@ -33,6 +33,13 @@ const namedObjects = new WeakMap<object, Map<string, Readonly<Record<string, unk
 export const namedObject = (record: object, field: string): Readonly<Record<string, unknown>> | undefined =>
   namedObjects.get(record)?.get(field);
 
+/** Whether a value holds nothing. PHP writes an empty object as `[]`; converters from XML write anything empty as `""`, `[]` or `{}`. */
+export const isNothing = (value: unknown): boolean =>
+  value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+
+/** The type of a value of JSON, as zod calls it. */
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+
 /** A position in a record, with the objects on the way to it. */
 interface Reading {
   readonly path: PropertyKey[];
@@ -59,10 +66,19 @@ const readerOf = (shape: z.core.$ZodType): Read => getOrMake(readers, shape, cre
 
 /** The readers of shapes: to inspect a zod shape takes longer than to check a value, so each shape is inspected once. */
 function createReader(shape: z.core.$ZodType): Read {
-  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
-    const absent = shape instanceof z.ZodOptional ? undefined : null;
+  if (shape instanceof z.ZodOptional) {
     const read = readerOf(shape.def.innerType);
-    return (value, reading) => (value === absent ? value : read(value, reading));
+    return (value, reading) => (value === undefined ? value : read(value, reading));
+  }
+  if (shape instanceof z.ZodNullable) {
+    const read = readerOf(shape.def.innerType);
+    const { type } = shape.def.innerType._zod.def;
+    return (value, reading) => {
+      if (value === null) return null;
+      if (!isNothing(value) || typeOf(value) === type) return read(value, reading);
+      reading.observer.onDrift([...reading.path], type);
+      return null;
+    };
   }
   const readBroken = createBrokenReader(shape);
   if (shape instanceof z.ZodObject) {

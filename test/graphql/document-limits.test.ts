@@ -85,7 +85,7 @@ test('what is as large as it may be is answered', async () => {
   // As gateways send 50 delegations in one request: an alias for each, beside those of the client's own query.
   const own = times(30, (index) => `a${index}: bankId`);
   const delegated = times(49, (index) => `_${index}_bank: bank { bankId }`);
-  const { data, errors } = await bankql.ask<object>(
+  const { data, errors } = await bankql.ask<object, object>(
     `{ ${delegated} ...Last } fragment Last on Query { _49_bank: bank { ${own} } }`,
   );
   expect(errors).toBeUndefined();

@@ -204,6 +204,56 @@ describe.each(updateCases)('$field', (it) => {
   });
 });
 
+/** The update, what the bank writes in its own way, and what is written back of it: undefined for nothing. */
+test.each<[UpdateCase, object, object]>([
+  [
+    account,
+    { balance: { currency: [], amount: '-.640' }, owners: '', type: 'current', swift_bic: {}, number: 12 },
+    {
+      balance: { amount: exact('-0.640') },
+      owners: undefined,
+      type: ['current'],
+      swift_bic: undefined,
+      number: '12',
+    },
+  ],
+  [
+    branch,
+    { acceptsDeposits: 'false', lobby: { is24Hours: 'true' }, location: '', meta: [] },
+    { acceptsDeposits: false, lobby: { is24Hours: true }, location: undefined, meta: undefined },
+  ],
+  [
+    customer,
+    { face_image: [], date_values: '', legal_name: '' },
+    { face_image: undefined, date_values: undefined, legal_name: '' },
+  ],
+  [
+    transaction,
+    {
+      details: { approved_by_ip_address: 'ip', value: { amount: '+.1' }, new_balance: '', completed: [] },
+      other_account: {},
+    },
+    { details: { approved_by_ip_address: 'ip', value: { amount: exact('0.1') } }, other_account: undefined },
+  ],
+])('what the bank writes in its own way is written back as what it means: %#', async (it, own, meant) => {
+  const fixture = serveCase(it);
+  fixture.state.record = { ...it.record, ...own };
+  const { errors } = await fixture.update(it.same);
+  expect(errors).toBeUndefined();
+  const put = fixture.bank.calls.find(({ method }) => method === 'PUT');
+  expect(put && sentJson(put)).toEqual(numbered({ ...it.body, ...meant }));
+});
+
+test.each(['', []])(
+  'a balance that holds nothing (%j) is not written back: the bank requires one',
+  async (balance) => {
+    const fixture = serveCase(account);
+    fixture.state.record = { ...account.record, balance };
+    expect(failuresOf(await fixture.update(account.same))).toEqual(['updateAccount BAD_USER_INPUT']);
+    expect(fixture.written()).toEqual([]);
+  },
+);
+
 describe('another record than the requested one', () => {
   const own = { ...account.record, id: 'ACC' };
   const foreign = { ...own, bank_id: 'OTHER', label: 'foreign' };
