@@ -4,6 +4,7 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { isEmpty } from '../contract/record.ts';
+import { otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
@@ -30,6 +31,8 @@ export interface Drift {
   readonly operation: string;
   /** The field's path in a record, such as `location.latitude`; of the answer itself, one of `responseDrifts`. */
   readonly field: string;
+  /** The members that are not read, if the drift is `spelling`. */
+  readonly names?: readonly string[];
 }
 
 /** The kinds of drift that concern a whole answer, each with its description. */
@@ -40,6 +43,7 @@ export const responseDrifts = {
   envelope: 'the record or list is not where the contract has it',
   'empty-record': 'the record, or the object around the list, has no member, or the list is null',
   'empty-body': 'a PUT is answered without the record, or a list with an empty body',
+  spelling: 'the names of members are in another spelling, and their values are not read',
   'payment-answer': 'the answer to a payment has members or texts that bankql does not know',
 } as const;
 
@@ -143,6 +147,13 @@ export function validateResponse<T extends Operation>(
   if (drift !== null) onDrift?.({ operation: operation.id, field: drift });
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
+
+  // One record tells: a bank spells a name the same in all of them.
+  const names =
+    operation.answer === null
+      ? []
+      : otherSpellings(operation.answer, Array.isArray(value) ? value[0] : value);
+  if (names.length > 0) onDrift?.({ operation: operation.id, field: 'spelling', names });
 
   // The only place where JSON gets the contract's type. Members outside of the contract have no type.
   const validate = validators[operation.id] ?? (() => false);

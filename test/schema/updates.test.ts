@@ -254,6 +254,39 @@ test.each(['', []])(
   },
 );
 
+test.each<[UpdateCase, string, object]>([
+  [account, 'swiftBic', { swift_bic: null, swiftBic: 'BIC' }],
+  [branch, 'address.Line-1', { address: { city: 'c', 'Line-1': 'l' } }],
+  [
+    customer,
+    'date_values.String',
+    {
+      date_values: [
+        { key: 'k', string: 's' },
+        { key: 'k', String: 's' },
+      ],
+    },
+  ],
+])(
+  'a record with a member in another spelling is not written, since its value would be lost: %#',
+  async (it, name, own) => {
+    const fixture = serveCase(it);
+    fixture.state.record = { ...it.record, ...own };
+    const { errors } = await fixture.update(it.same);
+    expect(errors).toMatchObject([{ extensions: { code: 'BANK_BAD_RESPONSE' } }]);
+    expect(errors?.[0]?.message).toMatch(new RegExp(`a member ${name},.*Nothing was written\\.$`));
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  },
+);
+
+test('a member in another spelling beside the member itself, or without a value, is left out of an update', async () => {
+  const fixture = serveCase(account);
+  fixture.state.record = { ...account.record, swiftBic: 'account-swift-bic', Label: null };
+  expect((await fixture.update(account.same)).errors).toBeUndefined();
+  const put = fixture.bank.calls.at(-1);
+  expect(put && sentJson(put)).toEqual(numbered(account.body));
+});
+
 describe('another record than the requested one', () => {
   const own = { ...account.record, id: 'ACC' };
   const foreign = { ...own, bank_id: 'OTHER', label: 'foreign' };
