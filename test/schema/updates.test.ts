@@ -555,6 +555,34 @@ test('an update of a caller who may not read the record delays nobody else', asy
   expect(fixture.written()).toHaveLength(20);
 });
 
+test('updates of three logins who may not write the record delay another’s by one of each, not by all', async () => {
+  const fixture = serveCase(customer);
+  const first = Promise.withResolvers<void>();
+  const mayNotWrite = ['one', 'two', 'three'];
+  fixture.bank.on(customer.put, async ({ headers, body }) => {
+    await first.promise;
+    return mayNotWrite.includes(headers['auth-id'] ?? '')
+      ? { status: 403, body: 'no' }
+      : { body: asAnswered(customer, body) };
+  });
+  const refused = `mutation { ${update(customer, 'email: "refused"')} }`;
+  const greedy = Array.from({ length: 15 }, (_, n) =>
+    fixture.ask(refused, {}, { ...credentials, 'Auth-ID': mayNotWrite[n % 3] ?? '' }),
+  );
+  // All have read, and one of them writes.
+  await expect.poll(() => fixture.bank.calls.length).toBe(15 + 1);
+  const single = fixture.update('email: "written"');
+  await expect.poll(() => fixture.bank.calls.length).toBe(15 + 1 + 1);
+  first.resolve();
+  expect((await single).errors).toBeUndefined();
+  const writers = () =>
+    fixture.bank.calls.filter(({ method }) => method === 'PUT').map(({ headers }) => headers['auth-id']);
+  expect(writers().indexOf(credentials['Auth-ID'])).toBeLessThan(6);
+  for (const result of await Promise.all(greedy))
+    expect(failuresOf(result)).toEqual(['updateCustomer FORBIDDEN']);
+  expect(writers()).toHaveLength(15 + 1);
+});
+
 test('a client that leaves while its update waits is not written for, and holds up nobody', async () => {
   const fixture = serveCase(customer);
   const held = Promise.withResolvers<void>();
