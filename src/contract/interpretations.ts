@@ -33,12 +33,9 @@ const namedObjects = new WeakMap<object, Map<string, Readonly<Record<string, unk
 export const namedObject = (record: object, field: string): Readonly<Record<string, unknown>> | undefined =>
   namedObjects.get(record)?.get(field);
 
-/** Whether a value holds nothing. PHP writes an empty object as `[]`; converters from XML write anything empty as `""`, `[]` or `{}`. */
+/** Whether a value in place of an object holds nothing. PHP writes an empty object as `[]`, and converters from XML write it as `""`. */
 export const isNothing = (value: unknown): boolean =>
-  value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
-
-/** The type of a value of JSON, as zod calls it. */
-const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+  value === '' || (Array.isArray(value) && value.length === 0);
 
 /** A position in a record, with the objects on the way to it. */
 interface Reading {
@@ -73,9 +70,11 @@ function createReader(shape: z.core.$ZodType): Read {
   if (shape instanceof z.ZodNullable) {
     const read = readerOf(shape.def.innerType);
     const { type } = shape.def.innerType._zod.def;
+    if (type !== 'object' && type !== 'array')
+      return (value, reading) => (value === null ? value : read(value, reading));
     return (value, reading) => {
       if (value === null) return null;
-      if (!isNothing(value) || typeOf(value) === type) return read(value, reading);
+      if (!isNothing(value) || (type === 'array' && value !== '')) return read(value, reading);
       reading.observer.onDrift([...reading.path], type);
       return null;
     };

@@ -307,16 +307,16 @@ describe('parseAnswer', () => {
   const emptyWith = (status: number, headers: Record<string, string>) =>
     parseResponse({ status, headers, body: Buffer.alloc(0), milliseconds: 5 }, { operation: 'getBranches' });
 
-  test.each([
-    [200, { 'content-length': '0' }],
-    [200, { 'transfer-encoding': 'chunked', 'content-type': 'application/xml' }],
-    [204, {}],
-  ])('is undefined for an empty body, with the status %d and the head %j', (status, headers) => {
-    expect(emptyWith(status, headers)).toBeUndefined();
+  test.each<Record<string, string>>([
+    { 'content-length': '0' },
+    { 'transfer-encoding': 'chunked', 'content-type': 'application/xml' },
+  ])('is undefined for an empty body, with the head %j', (headers) => {
+    expect(emptyWith(200, headers)).toBeUndefined();
   });
 
   test.each([
     ['that may have been cut off before its first byte', 200, {}],
+    ['of a status that says so', 204, { 'content-length': '0' }],
     ['of an answer that is not ready', 202, { 'content-length': '0' }],
   ])('refuses an empty body %s', (_, status, headers) => {
     expect(() => emptyWith(status, headers)).toThrow("The bank's answer to getBranches is empty.");

@@ -154,25 +154,17 @@ const habits: readonly Habit[] = [
       { otherAccounts: [{ ...other, holder: nothing }] },
     ],
   ),
-  ...[[], {}].map(
-    (nothing): Habit => [
-      'getAccountsScope label',
-      account,
-      accountWith({ label: null, IBAN: '' }),
-      accountWith({ label: nothing, IBAN: '' }),
-    ],
-  ),
   [
     'getAccountsScope owners type views_available',
     account,
     accountWith({ owners: null, type: null, views_available: null }),
-    accountWith({ owners: '', type: '', views_available: {} }),
+    accountWith({ owners: '', type: '', views_available: '' }),
   ],
   [
-    'getTransaction details metadata.where other_account',
+    'getTransaction details metadata',
     transaction,
-    transactionWith({ details: null, metadata: { where: null }, other_account: null }),
-    transactionWith({ details: '', metadata: { where: [] }, other_account: {} }),
+    transactionWith({ details: null, metadata: null }),
+    transactionWith({ details: '', metadata: [] }),
   ],
   // Lists and records in other envelopes.
   ['getBranches envelope', branches, { branches: [branch] }, [branch]],
