@@ -10,7 +10,7 @@ import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
 import { toStoredResponse } from './stored-response.ts';
-import { type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
+import { type Finding, finding, type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
 import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
@@ -65,6 +65,8 @@ type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
 /** Without 409: the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
+/** With these, a gateway or bank may refuse a request before it reads the payment. */
+const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
@@ -80,12 +82,16 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   });
   const { gateways = knownGatewayAnswers } = options;
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
-  if (status === 401) return verdict(options.isRefusalOfReads?.(response) ? 'RELEASED' : 'UNKNOWN');
+  if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
   const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
-  if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
-  const { meaning, names, hint = '' } = readRefusal(status, said.value, options);
+  const { meaning, names, hint }: Finding =
+    refusalStatuses.has(status) && isReadable ? readRefusal(status, said.value, options) : finding(null);
   if (meaning === 'rejected') return verdict('REJECTED');
-  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown: { names: bounded(names), hint } };
+  const isEarly = earlyStatuses.has(status) && /json|text/.test(said.kind);
+  const hints = [hint, isEarly && 'BANK_PAYMENT_NOT_SENT'].filter(Boolean);
+  if (hints.length === 0) return verdict('UNKNOWN');
+  const unknown = { names: bounded(names), hint: hints.join(' or ') };
+  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown };
 }
 
 function classifySuccess(
