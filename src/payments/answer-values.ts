@@ -62,7 +62,7 @@ const errorNames: ReadonlySet<string> = new Set(
 
 /**
  * Whether a value may be an id, or a list of ids: no white space, no sign, at least one letter or one digit that is not 0, no
- * status of an error, no word for an outcome, and no word such as error, null or none.
+ * status of an error and no word such as error, null or none.
  */
 export function isId(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every((id) => !Array.isArray(id) && isId(id));
@@ -73,9 +73,8 @@ export function isId(value: unknown): boolean {
   const rest = withoutUuids(text);
   const folded = fold(rest);
   if (errorNames.has(folded) || words.failureInText.test(folded)) return false;
-  const isWord = words.meaningOf(text, words.noBankWords, true) !== null;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
-  return !isWord && !isCode && ![text, ...rest.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
+  return !isCode && ![text, ...rest.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
 }
 
 interface ReceiptOptions {

@@ -50,7 +50,7 @@ export interface StrangeAnswer extends UnknownAnswer {
   readonly text: string | null;
 }
 
-interface ClassifyOptions extends Omit<ReadOptions, 'now'> {
+interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
   /** The answers of gateways in front of the bank (default: those that are known without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
@@ -71,7 +71,8 @@ const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
   const bankWords = bankWordsFor(given.operation, given.bankWords);
-  const options = { ...given, bankWords, now: given.now ?? Date.now() };
+  const isLong = response.body.length > maxErrorLength;
+  const options = { ...given, bankWords, isLong, now: given.now ?? Date.now() };
   // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
@@ -83,7 +84,7 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   const { gateways = knownGatewayAnswers } = options;
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
   if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
-  const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
+  const isReadable = !isLong && isObject(said.value);
   const { meaning, names, hint }: Finding =
     refusalStatuses.has(status) && isReadable ? readRefusal(status, said.value, options) : finding(null);
   if (meaning === 'rejected') return verdict('REJECTED');

@@ -29,6 +29,8 @@ export interface ReadOptions {
   /** The payment, which an answer may repeat. */
   readonly sent: Sent;
   readonly now: number;
+  /** Whether the answer is so long that only its known members are read. */
+  readonly isLong: boolean;
 }
 
 /** The meaning of an answer, and its members that are not known. */
@@ -291,6 +293,7 @@ const membersOf = (value: unknown): Members =>
 
 /** Whether a member of an object, or a value that is no object, speaks of a failure. */
 export const speaksOfFailure = (value: unknown, options: ReadOptions): boolean =>
+  options.isLong ||
   Object.entries(isObject(value) ? value : { value }).some((member) =>
     contradicts(member, 'accepted', options),
   );

@@ -611,7 +611,6 @@ describe('evidence is of this payment', () => {
     '{"id":"503"}',
     '{"id":"00000000-0000-0000-0000-000000000000"}',
     '{"id":"T","transaction_ids":["T1","x"]}',
-    '{"id":"OK"}',
     '{"id":"<b>T</b>"}',
     '{"id":"T","status":"COMPLETED","metadata":{"narrative":"The payment was not executed"}}',
     '{"id":"T","status":"COMPLETED","challenge":"AM04: see the text"}',
