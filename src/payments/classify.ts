@@ -10,7 +10,7 @@ import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
 import { toStoredResponse } from './stored-response.ts';
-import { type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
+import { type Finding, finding, type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
 import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
@@ -52,7 +52,7 @@ export interface StrangeAnswer extends UnknownAnswer {
   readonly text: string | null;
 }
 
-interface ClassifyOptions extends Omit<ReadOptions, 'now'> {
+interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
   /** The answers of gateways in front of the bank (default: those that are known without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
@@ -67,14 +67,14 @@ type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
 /** Without 409: the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
-
-/** A text of the operator's may say that a request is refused with one of these before the payment is read. */
-const notSentStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
+/** With these, a gateway or bank may refuse a request before it reads the payment. */
+const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
   const bankWords = bankWordsFor(given.operation, given.bankWords);
-  const options = { ...given, bankWords, now: given.now ?? Date.now() };
+  const isLong = response.body.length > maxErrorLength;
+  const options = { ...given, bankWords, isLong, now: given.now ?? Date.now() };
   // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
@@ -86,18 +86,16 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   const { gateways = knownGatewayAnswers } = options;
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
   if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
-  const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
-  if (!refusalStatuses.has(status) || !isReadable) {
-    const unknown = notSentStatuses.has(status) ? { names: [], hint: 'BANK_PAYMENT_NOT_SENT' } : undefined;
-    return { ...verdict('UNKNOWN'), unknown };
-  }
-  const { meaning, names, hint = '', code } = readRefusal(status, said.value, options);
+  const isReadable = !isLong && isObject(said.value);
+  const { meaning, names, hint, code }: Finding =
+    refusalStatuses.has(status) && isReadable ? readRefusal(status, said.value, options) : finding(null);
   if (meaning === 'rejected') return verdict('REJECTED');
-  return {
-    ...verdict('UNKNOWN'),
-    drifts: ['payment-answer'],
-    unknown: { names: bounded(names), hint, code: code && redact(code, options.secrets, maxNameLength) },
-  };
+  const isEarly = earlyStatuses.has(status) && /json|text/.test(said.kind);
+  const hints = [hint, isEarly && 'BANK_PAYMENT_NOT_SENT'].filter(Boolean);
+  if (hints.length === 0) return verdict('UNKNOWN');
+  const shownCode = code && redact(code, options.secrets, maxNameLength);
+  const unknown = { names: bounded(names), hint: hints.join(' or '), code: shownCode };
+  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown };
 }
 
 function classifySuccess(

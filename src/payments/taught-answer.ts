@@ -35,6 +35,7 @@ export const isTaught = ({ statusPath, receiptPath }: BankWords): boolean =>
 
 export function readPaths({ value }: AnswerBody, options: ReadOptions): Finding {
   const { statusPath, receiptPath, neutralPaths = [] } = options.bankWords;
+  if (options.isLong) return finding(null, [], 'none: the answer is longer than 64 kB');
   const root = neutralPaths.reduce(without, value);
   const isRequest = options.operation.envelope !== null;
   const about: About = { ...options, isRequest, isEntry: isRequest, stated: null };
