@@ -55,10 +55,10 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         if (message.bankql === 'cannot start') words = message.reason;
         if (message.bankql === 'metrics are')
           worker.emit('metrics', metrics.update(worker.id, message.metrics));
+        if (message.bankql === 'starting' && isStopping) tell(worker, { bankql: 'stop' });
         if (message.bankql !== 'ready') return;
         readyAt = performance.now();
         states.set(worker, 'serving');
-        if (isStopping) tell(worker, { bankql: 'stop' });
         resolve(message.start);
       });
       worker.on('error', (error) => {

@@ -386,9 +386,23 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     };
   }
 
+  /** A worker that listens prints it. */
+  const tellListening = `--import=data:text/javascript;base64,${Buffer.from(`
+    import cluster from 'node:cluster';
+    import { Server } from 'node:net';
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...given) {
+      if (cluster.isWorker) console.log('a worker listens');
+      return listen.apply(this, given);
+    };`).toString('base64')}`;
+  const listening = ({ output }: Pick<BankqlProcess, 'output'>) =>
+    output()
+      .split('\n')
+      .filter((line) => line === 'a worker listens').length;
+
   async function launchHeld(manifest: string) {
     const port = String(await freePort());
-    const settings = environment({ PORT: port, PERSISTED_DOCUMENTS: manifest });
+    const settings = environment({ PORT: port, PERSISTED_DOCUMENTS: manifest, NODE_OPTIONS: tellListening });
     await initStore(settings.STATE_URL);
     const url = `http://127.0.0.1:${port}`;
     const isReady = () =>
@@ -415,6 +429,20 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     await release(first);
     expect(await bankql.ended).toBe(0);
     expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
+    expect(listening(bankql)).toBe(0);
+  });
+
+  test('before it can receive messages', async () => {
+    const { manifest, reached, release } = holdStarts();
+    const bankql = await launchHeld(manifest);
+    await until(() => workersOf(bankql).length === 1);
+    const [worker = 0] = workersOf(bankql);
+    process.kill(worker, 'SIGSTOP');
+    await terminate(bankql);
+    process.kill(worker, 'SIGCONT');
+    await release(await reached());
+    expect(await bankql.ended).toBe(0);
+    expect(listening(bankql)).toBe(0);
   });
 
   test('between the first and the last: a payment of the first one ends', async () => {
@@ -433,6 +461,8 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     expect(await bankql.ended).toBe(0);
     expect(bank.of('half-started')).toHaveLength(1);
     expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
+    // The port stays closed.
+    expect(listening(bankql)).toBe(1);
   });
 
   test('that takes the place of another', async () => {
