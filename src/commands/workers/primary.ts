@@ -142,9 +142,14 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   async function stopWorkers(): Promise<void> {
     isStopping = true;
-    const ends = [...states.keys()].map(async (worker) => {
+    const ends = [...states.keys()].map((worker) => {
       tell(worker, { bankql: 'stop' });
-      return new Promise((resolve) => worker.on('exit', (code, signal) => resolve(signal ?? code)));
+      return new Promise((resolve) =>
+        // Before the listener that forgets the state. A worker that did not serve has lost nothing, however it ended.
+        worker.prependListener('exit', (code, signal) =>
+          resolve(states.get(worker) === 'starting' ? 0 : (signal ?? code)),
+        ),
+      );
     });
     const unclean = (await Promise.all(ends)).filter((how) => how !== 0);
     if (unclean.length > 0) throw new Error(`Workers ended with ${unclean.join(', ')}.`);

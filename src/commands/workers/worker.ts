@@ -4,11 +4,8 @@ import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
 import { isOurs, tellPrimary } from './messages.ts';
 
-/**
- * Serves as one of several workers, until the primary tells it to end.
- * Shape:  0 if that was before it served. Errors: StartError, as of any start.
- */
-export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
+/** Serves as one of several workers, until the primary tells it to end. Errors: as of serveBankql. */
+export async function serveAsWorker(context: CliContext): Promise<Service> {
   const { worker } = cluster;
   /** Never settles if the start fails, or is given up. */
   const started = Promise.withResolvers<BankqlService>();
@@ -44,13 +41,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
   // Messages to a primary that was killed fail, also those of Node and of the rate limiter.
   worker?.on('error', () => {});
   await tellPrimary({ bankql: 'starting' });
-  let service: BankqlService;
-  try {
-    service = await serveBankql(context, { isWorker: true, signal: ending.signal });
-  } catch (error) {
-    if (ending.signal.aborted) return 0;
-    throw error;
-  }
+  const service = await serveBankql(context, { isWorker: true, signal: ending.signal });
   started.resolve(service);
   // If the primary was killed, Node would end this process at once, and with it payments that are under way.
   worker?.on('disconnect', () => {

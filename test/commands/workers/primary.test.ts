@@ -480,6 +480,19 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     expect(bankql.output()).not.toContain('cannot');
   });
 
+  test('that gets it too, as from a terminal, before it can ignore it', async () => {
+    const { manifest } = holdStarts();
+    const bankql = await launchHeld(manifest);
+    await until(() => workersOf(bankql).length === 1);
+    const [worker = 0] = workersOf(bankql);
+    process.kill(worker, 'SIGSTOP');
+    process.kill(worker, 'SIGTERM');
+    await terminate(bankql);
+    process.kill(worker, 'SIGCONT');
+    expect(await bankql.ended).toBe(0);
+    expect(bankql.output()).not.toContain('cannot');
+  });
+
   test('and that cannot start', async () => {
     const { manifest, reached } = holdStarts();
     const bankql = await launchHeld(manifest);
