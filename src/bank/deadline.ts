@@ -17,8 +17,6 @@ interface OperationDeadlineOptions {
  * abort listener, and only while any waits.
  */
 export class OperationDeadline {
-  /** Whether a read of the operation was sent. The operation's other reads then wait at the gate until their own deadline. */
-  isServed = false;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
   readonly #waiters = new Set<Waiter>();

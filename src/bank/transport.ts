@@ -1,9 +1,8 @@
 import type { SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { refusals, type ShedReason } from '../load/capacity.ts';
-import type { Identity } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
-import { Gate, type GateCall, type OperationUsage } from './gate.ts';
+import { Gate, type GateEntry, type OperationUsage } from './gate.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
@@ -20,8 +19,8 @@ export interface TransportOptions {
   readonly origin: string;
   /** Calls that are under way at the same time, for reads and for writes each. */
   readonly connections: number;
-  /** How long a call waits at the gate (see Gate), in milliseconds. */
-  readonly waitMs?: number | undefined;
+  /** How many calls may wait until others end, for reads and for writes each; without a bound if omitted. */
+  readonly waitingCalls?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
   /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
@@ -36,7 +35,7 @@ export interface TransportOptions {
   readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
-const defaults = { waitMs: 250, connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
+const defaults = { connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
 
 /** The calls of a bank operation over kept connections (reads), or over one for a single call each. */
 export interface PoolUsage extends OperationUsage {
@@ -108,7 +107,13 @@ interface Lane {
  * `request`, because its handler is called before the request is written: until that call, nothing was sent.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;
+  const {
+    origin,
+    connections,
+    waitingCalls = Number.POSITIVE_INFINITY,
+    network = {},
+    keepAlive = true,
+  } = options;
   const { proxyUrl = null } = network;
   const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
     options;
@@ -152,7 +157,7 @@ export function createTransport(options: TransportOptions): Transport {
       );
     };
     return {
-      gate: new Gate({ max: connections, waitMs }),
+      gate: new Gate({ max: connections, maxWaiting: waitingCalls }),
       dispatcherAt(now: number) {
         // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
         if (now - openedAt >= connectionMaxAgeMs) renew();
@@ -216,12 +221,10 @@ const noEncoding = /^(identity)?$/i;
 const emptyBody = Buffer.alloc(0);
 
 /** One request and its answer, from its wait in the gate to the last byte. It is undici's handler of the request. */
-class Exchange implements Dispatcher.DispatchHandler, GateCall {
-  readonly caller: Identity;
+class Exchange implements Dispatcher.DispatchHandler, GateEntry {
   readonly operation: string;
-  readonly session: OperationDeadline | null;
-  waiting: GateCall['waiting'] = null;
-  counts: GateCall['counts'] = [];
+  waitsFor: GateEntry['waitsFor'] = [];
+  places: GateEntry['places'] = [];
   readonly #lane: Lane;
   readonly #call: PreparedCall;
   readonly #limits: CallLimits;
@@ -239,9 +242,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
   #size = 0;
 
   constructor(lane: Lane, call: PreparedCall, limits: CallLimits) {
-    this.caller = call.caller;
     this.operation = call.operation.id;
-    this.session = limits.operationDeadline;
     this.#lane = lane;
     this.#call = call;
     this.#limits = limits;
@@ -255,7 +256,7 @@ class Exchange implements Dispatcher.DispatchHandler, GateCall {
     else {
       if (cancellation !== null) cancellation.pending = this;
       this.#timer = setTimeout(() => this.#onDeadline(), this.#timeoutMs).unref();
-      this.#lane.gate.ask(this);
+      this.#lane.gate.ask(this, this.#call.caller);
     }
     return this.#result.promise;
   }
