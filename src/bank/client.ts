@@ -4,8 +4,10 @@ import { BankqlError } from '../errors.ts';
 import { slices } from '../load/slices.ts';
 import { type BreakerReason, createBreakers, paused } from './breaker.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
+import type { GatewayAnswers } from './gateway-answers.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
+import { RefusedReads } from './refused-reads.ts';
 import { type CallReport, reportOf, type TraceCall } from './report.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall, resend } from './request.ts';
 import { type Drift, ErrorInSuccess, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
@@ -19,6 +21,8 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
+  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  readonly gateways?: GatewayAnswers | undefined;
   /** The share of reads that may be tried again; 0 for none, a tenth by default. */
   readonly retryShare?: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
@@ -89,6 +93,8 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates the same reads as a write, without sending it (Reads.invalidate). */
   invalidate(call: PreparedCall): void;
+  /** Whether a read got the same 401 in this process (refused-reads.ts). */
+  isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
   /**
@@ -172,6 +178,7 @@ export function createBankClient(options: BankOptions): BankClient {
   const retries = new Retries(options.retryShare);
   const transport = createTransport({ ...options, origin });
   const updates = new UpdateQueue();
+  const refusedReads = new RefusedReads();
 
   /** Sends a call, unless its breaker is open, and reports the result. It never rejects. */
   const attempt: Send = async (call, limits) => {
@@ -181,6 +188,7 @@ export function createBankClient(options: BankOptions): BankClient {
     const generation = breaker === undefined ? 0 : breaker.tryAcquire();
     const result = generation === null ? paused() : await transport.send(call, limits);
     if (generation !== null) breaker?.record(generation, result);
+    if (call.operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
     if (onCall === undefined && trace === null) return result;
     const report = reportOf(call, result, performance.now() - startedAt, trace);
     onCall?.(report);
@@ -220,13 +228,13 @@ export function createBankClient(options: BankOptions): BankClient {
   };
 
   return {
-    prepare: (operation, input) => prepareCall(prefix, operation, input),
+    prepare: (operation, input) => prepareCall(prefix, operation, input, options.gateways),
     send,
 
     // Reads are keyed by their request, so the answer has this operation's type.
     read(operation, input, limits) {
       try {
-        const call = prepareCall(prefix, operation, input);
+        const call = prepareCall(prefix, operation, input, options.gateways);
         return reads.read(call, limits).catch((error: unknown) => {
           throw errorOf(call, error);
         }) as Promise<BankRead<never>>;
@@ -236,7 +244,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     async write(operation, input) {
-      const call = prepareCall(prefix, operation, input);
+      const call = prepareCall(prefix, operation, input, options.gateways);
       const { trackId } = call;
       try {
         const response = await send(call);
@@ -254,6 +262,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     invalidate: (call) => reads.invalidate(call),
+    isRefusalOfReads: (response) => refusedReads.has(response),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
     held: transport.held,

@@ -3,6 +3,7 @@ import { writeExactJson } from '../contract/exact-json.ts';
 import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
 import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
+import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
 
@@ -92,6 +93,8 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly resendCount: number;
   /** As in CallInput. */
   readonly keepDigits: boolean;
+  /** The known answers of gateways in front of the bank. */
+  readonly gateways: GatewayAnswers;
 }
 
 /**
@@ -102,6 +105,7 @@ export function prepareCall<T extends Operation>(
   prefix: string,
   operation: T,
   input: CallInput<T>,
+  gateways: GatewayAnswers = knownGatewayAnswers,
 ): PreparedCall<T> {
   const { ids, body, credentials, keepDigits = false } = input;
   const path = pathOf(operation, ids);
@@ -124,6 +128,7 @@ export function prepareCall<T extends Operation>(
     trackId,
     resendCount: 0,
     keepDigits,
+    gateways,
   };
 }
 

@@ -1,9 +1,12 @@
+import { maxHeaderSize } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { refusals, type ShedReason } from '../load/capacity.ts';
+import { secretsOf } from './credentials.ts';
 import type { Cancellation, OperationDeadline } from './deadline.ts';
+import { redact } from './errors.ts';
 import { Gate, type GateEntry, type OperationUsage } from './gate.ts';
-import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { decoderOf, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 import { createConnector, describeTlsFailure, tlsOptions } from './tls.ts';
 
@@ -216,8 +219,10 @@ const proxyOptions = (
   };
 };
 
-/** Values of Content-Encoding that name no encoding. */
-const noEncoding = /^(identity)?$/i;
+/** Whether this is the value of Content-Encoding of an encoded body. Some servers name the body's charset there. */
+const namesEncoding = (value: string): boolean => !/^(identity)?$/i.test(value) && decoderOf(value) === null;
+/** How much of another value an error shows, in characters. */
+const maxShownEncoding = 40;
 const emptyBody = Buffer.alloc(0);
 
 /** One request and its answer, from its wait in the gate to the last byte. It is undici's handler of the request. */
@@ -309,9 +314,10 @@ class Exchange implements Dispatcher.DispatchHandler, GateEntry {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    const { 'content-encoding': encoding } = headers;
-    if (encoding !== undefined && !noEncoding.test(String(encoding)))
-      this.#stopReading('the answer is encoded although none was asked for');
+    const encoding = String(headers['content-encoding'] ?? '');
+    if (!namesEncoding(encoding)) return;
+    const shown = redact(encoding, secretsOf(this.#call.credentials), maxShownEncoding);
+    this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
@@ -343,8 +349,12 @@ class Exchange implements Dispatcher.DispatchHandler, GateEntry {
 
   onResponseError(_: unknown, error: Error): void {
     this.#lane.gate.leave(this);
-    if ('code' in error && error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
       this.#stopReading(`the answer is longer than ${this.#lane.maxBodyBytes} bytes`);
+    // The bank answered, with a status that undici does not pass on.
+    else if (code === 'UND_ERR_HEADERS_OVERFLOW' && !this.#isSettled)
+      this.#settle(this.#failure('refused', `its headers are longer than ${maxHeaderSize} bytes`));
     const { noConnection } = this.#lane;
     const message = describeTlsFailure(error) ?? (this.#controller ? 'the connection broke' : noConnection);
     if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, error));
