@@ -71,10 +71,12 @@ export async function serveBankql(
   // is killed.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   onExit(auditOutput.end);
-  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
-  const audit = lasting.child({ audit: 'payment' });
+  const lastingLogger = pino(logOptions('info', secrets), auditOutput.stream);
+  const audit = lastingLogger.child({ audit: 'payment' });
   const isAnnounced = !isWorker && embedding.isMounted !== true;
-  const announcements = isAnnounced ? createAnnouncements({ isTerminal, write, logger: lasting }) : null;
+  const announcements = isAnnounced
+    ? createAnnouncements({ isTerminal, write, logger: lastingLogger })
+    : null;
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -232,7 +234,7 @@ export async function serveBankql(
         // A write that was under way may have succeeded until then.
         () => {
           for (const lost of store.unconfirmed())
-            lasting.error(lostOutcome(lost), 'the payment store lacks an outcome');
+            lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
         },
         () => sandbox?.close(),
         () => tracing?.shutdown(),
