@@ -669,7 +669,6 @@ describe('what is reported of an answer', () => {
 
   test.each([
     [401, '{"reason":"Sitzung unbekannt"}'],
-    [403, '<html>Sitzung unbekannt</html>'],
     [429, 'Zu viele'],
   ])('is the setting for refusals before the payment is read: %i %s', (status, body) => {
     expect(classify(status, body)).toMatchObject({
