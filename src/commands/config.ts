@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Config, readConfig } from '../config/config.ts';
 import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
-import { StartError, stopStart } from '../errors.ts';
+import { StartError } from '../errors.ts';
 import { limitRows } from '../load/limits.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { clientOptions } from '../payments/stores/postgres/address.ts';
@@ -74,8 +74,10 @@ async function check(config: Config, withoutStore: boolean): Promise<string[]> {
 /** Reads the files that the address of a payment store names. Errors: an Error that says which cannot be used. */
 async function checkAddress({ url }: Config['state']): Promise<void> {
   const store = parseStoreUrl(url);
-  if (store.kind === 'postgres')
-    await clientOptions(store.address).catch(stopStart('a file of STATE_URL cannot be used: '));
+  if (store.kind !== 'postgres') return;
+  await clientOptions(store.address).catch(({ message }: Error) => {
+    throw new StartError(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
+  });
 }
 
 /**

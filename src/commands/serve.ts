@@ -43,13 +43,21 @@ export interface BankqlService extends Service, ServiceStart, Pick<RunningServer
   stop(options?: ServerCloseOptions): Promise<0 | 1>;
 }
 
+/** Options of a worker, which shares its port with others. */
+interface WorkerOptions {
+  /** Whether it is one. Its primary announces the workers, serves their metrics, and counts their REST calls. */
+  readonly isWorker?: boolean;
+  /** Gives up a start that does not listen yet. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. `isWorker`: it is one of several workers that
- * share a port. Their primary announces them, serves their metrics, and counts their REST calls.
+ * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank.
+ * Errors: StartError; those of \`listen\`, such as EADDRINUSE; the signal's reason.
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false, limits: ownLimits, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
+  { isWorker = false, signal, limits: ownLimits, ...embedding }: Embedding & WorkerOptions = {},
 ): Promise<BankqlService> {
   const config = readConfig(environment, { ...limits, ...ownLimits });
   const secrets = operatorsSecrets(config);
@@ -63,10 +71,12 @@ export async function serveBankql(
   // is killed.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   onExit(auditOutput.end);
-  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
-  const audit = lasting.child({ audit: 'payment' });
+  const lastingLogger = pino(logOptions('info', secrets), auditOutput.stream);
+  const audit = lastingLogger.child({ audit: 'payment' });
   const isAnnounced = !isWorker && embedding.isMounted !== true;
-  const announcements = isAnnounced ? createAnnouncements({ isTerminal, write, logger: lasting }) : null;
+  const announcements = isAnnounced
+    ? createAnnouncements({ isTerminal, write, logger: lastingLogger })
+    : null;
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -148,6 +158,7 @@ export async function serveBankql(
   const headers = identity === null ? sandbox && alice : bearer;
   const metricsServer =
     isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
+  signal?.throwIfAborted();
   // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({
     ...telemetry,
@@ -223,7 +234,7 @@ export async function serveBankql(
         // A write that was under way may have succeeded until then.
         () => {
           for (const lost of store.unconfirmed())
-            lasting.error(lostOutcome(lost), 'the payment store lacks an outcome');
+            lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
         },
         () => sandbox?.close(),
         () => tracing?.shutdown(),

@@ -25,8 +25,12 @@ import { metricsIn } from './metric-kinds.ts';
 const idsOf = (kind: Operation['kind']) =>
   Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
-/** The most shapes of unknown answers to payments that are logged. */
+/** The most shapes of unknown answers to payments that are logged, and the most of their codes that are a label. */
 const maxUnknownAnswers = 100;
+
+/** A code of the bank's as a label. Texts are none: a code is short and has no spaces. */
+const codeLabel = (code: string | undefined): string =>
+  code === undefined ? 'none' : /^[\w.-]{1,32}$/.test(code) ? code : 'other';
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -83,6 +87,17 @@ export function createTelemetry(
     bank_operation: idsOf('payment'),
     state: auditedStates,
   });
+  const unknownAnswers = counter(
+    'bankql_payment_answers_unknown_total',
+    "Payments that are UNKNOWN because the bank's answer is not understood.",
+    { bank_operation: idsOf('payment') },
+  );
+  const unknownAnswer = gauge(
+    'bankql_payment_answer_unknown',
+    "1 for each kind of answer to a payment that was not understood since the start: the status, and the bank's code.",
+    ['bank_operation', 'status', 'code'],
+    'max',
+  );
   const shed = counter(
     'bankql_requests_shed_total',
     'What was refused because callers held too much, by what they held.',
@@ -123,7 +138,8 @@ export function createTelemetry(
   );
   gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
-  const unknownAnswers = new Set<string>();
+  const unknownShapes = new Set<string>();
+  const unknownCodes = new Set<string>();
 
   return {
     registry,
@@ -152,12 +168,17 @@ export function createTelemetry(
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
     },
-    /** Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
+    /** Counted each time. Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
     onUnknownAnswer(answer: StrangeAnswer) {
       const { operation, status, names, text } = answer;
+      unknownAnswers.inc({ bank_operation: operation });
+      const given = codeLabel(answer.code);
+      const code = unknownCodes.has(given) || unknownCodes.size < maxUnknownAnswers ? given : 'other';
+      unknownCodes.add(code);
+      unknownAnswer.set({ bank_operation: operation, status: String(status), code }, 1);
       const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
-      if (unknownAnswers.has(shape) || unknownAnswers.size >= maxUnknownAnswers) return;
-      unknownAnswers.add(shape);
+      if (unknownShapes.has(shape) || unknownShapes.size >= maxUnknownAnswers) return;
+      unknownShapes.add(shape);
       logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
     },
     onUnreadable(answer: UnreadableAnswer) {

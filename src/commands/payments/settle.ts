@@ -27,10 +27,13 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
 
   bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
   bankql payments settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
+  bankql payments settle --bank-text "Saldo insuficiente" --as rejected --by "Ada" --reason "nothing is executed then, says the bank"
 `,
   options,
   ({ values, positionals, now }) => {
-    const search = readSearch({ ...values, state: values.state ?? [] }, now);
+    // All payments with one text are settled by one decision.
+    const defaultLimit = values['bank-text'] === undefined ? undefined : Number.POSITIVE_INFINITY;
+    const search = readSearch({ ...values, state: values.state ?? [] }, now, defaultLimit);
     const isSearch = search.isNarrowed || search.states !== null;
     const [text, ...others] = positionals;
     const prefix = readIdPrefix(text);

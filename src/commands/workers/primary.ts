@@ -58,10 +58,10 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         if (message.bankql === 'metrics are')
           worker.emit('metrics', metrics.update(worker.id, message.metrics));
         if (message.bankql === 'outcomes are lost') exitCode = 1;
+        if (message.bankql === 'starting' && isStopping) tell(worker, { bankql: 'stop' });
         if (message.bankql !== 'ready') return;
         readyAt = performance.now();
         states.set(worker, 'serving');
-        if (isStopping) tell(worker, { bankql: 'stop' });
         resolve(message.start);
       });
       worker.on('error', (error) => {
@@ -145,9 +145,14 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   async function stopWorkers(): Promise<void> {
     isStopping = true;
-    const ends = [...states.keys()].map(async (worker) => {
+    const ends = [...states.keys()].map((worker) => {
       tell(worker, { bankql: 'stop' });
-      return new Promise((resolve) => worker.on('exit', (code, signal) => resolve(signal ?? code)));
+      return new Promise((resolve) =>
+        // Before the listener that forgets the state. A worker that did not serve has lost nothing, however it ended.
+        worker.prependListener('exit', (code, signal) =>
+          resolve(states.get(worker) === 'starting' ? 0 : (signal ?? code)),
+        ),
+      );
     });
     const unclean = (await Promise.all(ends)).filter((how) => how !== 0);
     if (unclean.length > 0) throw new Error(`Workers ended with ${unclean.join(', ')}.`);

@@ -4,13 +4,10 @@ import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
 import { isOurs, tellPrimary } from './messages.ts';
 
-/**
- * Serves as one of several workers, until the primary tells it to end.
- * Shape:  0 if the start failed after the primary had told it to end. Errors: StartError, as of any start.
- */
-export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
+/** Serves as one of several workers, until the primary tells it to end. Errors: as of serveBankql. */
+export async function serveAsWorker(context: CliContext): Promise<Service> {
   const { worker } = cluster;
-  /** Never settles if the start fails. */
+  /** Never settles if the start fails, or is given up. */
   const started = Promise.withResolvers<BankqlService>();
   const ended = Promise.withResolvers<void>();
 
@@ -19,10 +16,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
     await tellPrimary({ bankql: 'metrics are', metrics: await registry.getMetricsAsJSON() });
   }
 
-  /**
-   * Completes the start, because a server that listens may have requests, and then the requests in progress. Connections that
-   * this worker has not accepted go back to the primary.
-   */
+  /** Completes the requests in progress. Connections that this worker has not accepted go back to the primary. */
   async function end(isReplaced: boolean): Promise<void> {
     const { stop } = await started.promise;
     if ((await stop({ isReplaced })) !== 0) await tellPrimary({ bankql: 'outcomes are lost' });
@@ -33,10 +27,10 @@ export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
     await disconnected;
   }
 
-  let isEnding = false;
+  const ending = new AbortController();
   const endOnce = (isReplaced: boolean) => {
-    if (!isEnding) end(isReplaced).then(ended.resolve, ended.reject);
-    isEnding = true;
+    if (!ending.signal.aborted) end(isReplaced).then(ended.resolve, ended.reject);
+    ending.abort();
   };
   worker?.on('message', (message: unknown) => {
     if (!isOurs(message)) return;
@@ -46,13 +40,8 @@ export async function serveAsWorker(context: CliContext): Promise<Service | 0> {
   });
   // Messages to a primary that was killed fail, also those of Node and of the rate limiter.
   worker?.on('error', () => {});
-  let service: BankqlService;
-  try {
-    service = await serveBankql(context, { isWorker: true });
-  } catch (error) {
-    if (isEnding) return 0;
-    throw error;
-  }
+  await tellPrimary({ bankql: 'starting' });
+  const service = await serveBankql(context, { isWorker: true, signal: ending.signal });
   started.resolve(service);
   // If the primary was killed, Node would end this process at once, and with it payments that are under way.
   worker?.on('disconnect', () => {

@@ -421,9 +421,23 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     };
   }
 
+  /** A worker that listens prints it. */
+  const tellListening = `--import=data:text/javascript;base64,${Buffer.from(`
+    import cluster from 'node:cluster';
+    import { Server } from 'node:net';
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...given) {
+      if (cluster.isWorker) console.log('a worker listens');
+      return listen.apply(this, given);
+    };`).toString('base64')}`;
+  const listening = ({ output }: Pick<BankqlProcess, 'output'>) =>
+    output()
+      .split('\n')
+      .filter((line) => line === 'a worker listens').length;
+
   async function launchHeld(manifest: string) {
     const port = String(await freePort());
-    const settings = environment({ PORT: port, PERSISTED_DOCUMENTS: manifest });
+    const settings = environment({ PORT: port, PERSISTED_DOCUMENTS: manifest, NODE_OPTIONS: tellListening });
     await initStore(settings.STATE_URL);
     const url = `http://127.0.0.1:${port}`;
     const isReady = () =>
@@ -431,7 +445,9 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
         ({ ok }) => ok,
         () => false,
       );
-    return { ...launch(settings), url, isReady };
+    const launched = launch(settings);
+    const end = async () => void launched.child.kill('SIGKILL');
+    return { ...launched, url, isReady, [Symbol.asyncDispose]: end };
   }
 
   /** Sends SIGTERM, and waits until the primary stops its workers. */
@@ -444,17 +460,31 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
 
   test('before one serves', async () => {
     const { manifest, reached, release } = holdStarts();
-    const bankql = await launchHeld(manifest);
+    await using bankql = await launchHeld(manifest);
     const first = await reached();
     await terminate(bankql);
     await release(first);
     expect(await bankql.ended).toBe(0);
     expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
+    expect(listening(bankql)).toBe(0);
+  });
+
+  test('before it can receive messages', async () => {
+    const { manifest, reached, release } = holdStarts();
+    await using bankql = await launchHeld(manifest);
+    await until(() => workersOf(bankql).length === 1);
+    const [worker = 0] = workersOf(bankql);
+    process.kill(worker, 'SIGSTOP');
+    await terminate(bankql);
+    process.kill(worker, 'SIGCONT');
+    await release(await reached());
+    expect(await bankql.ended).toBe(0);
+    expect(listening(bankql)).toBe(0);
   });
 
   test('between the first and the last: a payment of the first one ends', async () => {
     const { manifest, reached, release } = holdStarts();
-    const bankql = await launchHeld(manifest);
+    await using bankql = await launchHeld(manifest);
     await release(await reached());
     await until(bankql.isReady);
     const last = await reached();
@@ -468,11 +498,13 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     expect(await bankql.ended).toBe(0);
     expect(bank.of('half-started')).toHaveLength(1);
     expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
+    // The port stays closed.
+    expect(listening(bankql)).toBe(1);
   });
 
   test('that takes the place of another', async () => {
     const { manifest, reached, release } = holdStarts();
-    const bankql = await launchHeld(manifest);
+    await using bankql = await launchHeld(manifest);
     await release(await reached());
     await until(bankql.isReady);
     await release(await reached());
@@ -485,9 +517,24 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     expect(bankql.output()).not.toContain('cannot');
   });
 
+  test('that gets it too, as from a terminal, before it can ignore it', async () => {
+    const manifest = join(folder, 'not-held.json');
+    writeFileSync(manifest, JSON.stringify({ first: '{ __typename }' }));
+    await using bankql = await launchHeld(manifest);
+    await until(() => workersOf(bankql).length === 1);
+    const [worker = 0] = workersOf(bankql);
+    // On a slow machine it may ignore the signal already, which changes nothing.
+    process.kill(worker, 'SIGSTOP');
+    process.kill(worker, 'SIGTERM');
+    await terminate(bankql);
+    process.kill(worker, 'SIGCONT');
+    expect(await bankql.ended).toBe(0);
+    expect(bankql.output()).not.toContain('cannot');
+  });
+
   test('and that cannot start', async () => {
     const { manifest, reached } = holdStarts();
-    const bankql = await launchHeld(manifest);
+    await using bankql = await launchHeld(manifest);
     const first = await reached();
     await terminate(bankql);
     await first.close();
