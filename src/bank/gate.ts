@@ -2,21 +2,29 @@ import { getOrMake } from '../get-or-make.ts';
 import { uses } from '../load/capacity.ts';
 import type { Identity } from './credentials.ts';
 
-/** A call in front of the gate. */
-export interface GateCall {
-  readonly caller: Identity;
-  /** The id of its bank operation. */
-  readonly operation: string;
+/** A call that waits for a place, or has one. */
+export interface GateEntry {
+  /** Its bank operation. */
+  readonly operation: { readonly id: string };
+  /** When the call gives up, in milliseconds of performance.now(). */
+  readonly deadline: number;
   /** The GraphQL operation that it belongs to, if any. */
   readonly session: { isServed: boolean } | null;
-  /** Set by the gate: the group of calls that it waits in; null if it does not wait. */
-  waiting: Waiting | null;
-  /** Set by the gate: the counts that include it while it is under way. */
-  counts: readonly Count[];
-  /** Called when the call may start. Afterwards it has to `leave`. */
-  enter(): void;
-  /** Called if the call has waited too long. */
+  /** The gate's own state of this entry; null outside of the gate. */
+  gate: GateTicket | null;
+  /** Called when the call has its place, which it has to `leave`. `caller`: under whose share it counts. */
+  enter(caller: Identity): void;
+  /** Called instead if it gets no place. Nothing was sent. */
   refuse(): void;
+}
+
+/** The gate's state of a call. */
+export interface GateTicket {
+  readonly caller: Identity;
+  /** The group of calls that it waits in; null if it does not wait. */
+  waiting: Waiting | null;
+  /** The counts that include it while it is under way. */
+  counts: readonly Count[];
 }
 
 /** The number of certain calls that are under way, and the most that may be. */
@@ -59,7 +67,7 @@ interface Waiting {
   readonly key: string;
   readonly count: OperationCount;
   /** By caller; the first caller is served next. */
-  readonly callers: Map<string, Set<GateCall>>;
+  readonly callers: Map<string, Set<GateEntry>>;
 }
 
 /**
@@ -81,7 +89,7 @@ export class Gate {
   /** The waiting calls by bank operation and peer; the first group is served next. */
   readonly #waiting = new Map<string, Waiting>();
   /** The waiting calls with a limited wait, each with the time at which its wait began, oldest first. */
-  readonly #expiring = new Map<GateCall, number>();
+  readonly #expiring = new Map<GateEntry, number>();
   #timer: NodeJS.Timeout | null = null;
   #isServing = false;
   #isFreed = false;
@@ -105,52 +113,70 @@ export class Gate {
   }
 
   /** Lets a call through at once, or queues it. */
-  ask(call: GateCall): void {
+  ask(call: GateEntry, caller: Identity): void {
+    const ticket: GateTicket = { caller, waiting: null, counts: [] };
+    call.gate = ticket;
     // If this call fits, no waiting call does, so it overtakes nobody.
-    if (!this.#letThrough(call)) this.#enqueue(call);
+    if (!this.#letThrough(call, ticket)) this.#enqueue(call, ticket);
   }
+
+  join(_call: GateEntry, _caller: Identity): void {}
+  part(_call: GateEntry, _caller: Identity): void {}
 
   /**
    * A call that was let through has ended. `isFreeSoon`: undici frees the connection later, by setImmediate. A waiting
    * call that starts earlier would open another connection.
    */
-  leave(call: GateCall, isFreeSoon = false): void {
-    if (isFreeSoon && this.#waiting.size > 0) {
-      void done.then(() => setImmediate(() => this.leave(call)));
-      return;
-    }
-    for (const count of call.counts) count.taken--;
+  leave(call: GateEntry, isFreeSoon = false): void {
+    const { gate } = call;
+    if (gate === null || gate.waiting !== null) return;
+    call.gate = null;
+    if (isFreeSoon && this.#waiting.size > 0) void done.then(() => setImmediate(() => this.#free(gate)));
+    else this.#free(gate);
+  }
+
+  #free({ counts }: GateTicket): void {
+    for (const count of counts) count.taken--;
     if (this.#waiting.size > 0) this.#serve();
   }
 
   /** Forgets a call that waits. Returns whether it did. */
-  cancel(call: GateCall): boolean {
-    const { waiting, caller } = call;
-    if (waiting === null) return false;
-    call.waiting = null;
+  cancel(call: GateEntry): boolean {
+    const { gate } = call;
+    if (gate === null || gate.waiting === null) return false;
+    call.gate = null;
+    this.#removeWaiting(call, gate, gate.waiting);
+    return true;
+  }
+
+  #removeWaiting(call: GateEntry, ticket: GateTicket, waiting: Waiting): void {
+    const { caller } = ticket;
+    ticket.waiting = null;
     this.#expiring.delete(call);
     const calls = waiting.callers.get(caller.name);
     calls?.delete(call);
     if (calls?.size === 0) waiting.callers.delete(caller.name);
     if (waiting.callers.size === 0) this.#waiting.delete(waiting.key);
     waiting.count.waiting--;
-    return true;
   }
 
   /** Lets a call through if it fits. Returns whether it did. */
-  #letThrough(call: GateCall): boolean {
-    const counts = this.#countsOf(call);
+  #letThrough(call: GateEntry, ticket: GateTicket): boolean {
+    const counts = this.#countsOf(call, ticket);
     for (const { taken, most } of counts) if (taken >= most) return false;
     for (const count of counts) count.taken++;
-    call.counts = counts;
-    if (call.waiting !== null) this.cancel(call);
+    ticket.counts = counts;
+    if (ticket.waiting !== null) this.#removeWaiting(call, ticket, ticket.waiting);
     if (call.session !== null) call.session.isServed = true;
-    call.enter();
+    call.enter(ticket.caller);
     return true;
   }
 
   /** The counts that would include a call. */
-  #countsOf({ caller: { name, group }, operation }: GateCall): readonly Count[] {
+  #countsOf(
+    { operation: { id: operation } }: GateEntry,
+    { caller: { name, group } }: GateTicket,
+  ): readonly Count[] {
     // Idle callers are not deleted at once: a Map that grows and shrinks with each call leaves garbage behind.
     if (this.#callers.size > this.#forgetAt) this.#forgetIdle();
     const counts: Count[] = [
@@ -184,13 +210,16 @@ export class Gate {
     this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
   }
 
-  #enqueue(call: GateCall): void {
-    const { caller, operation, session } = call;
-    const { name, group } = caller;
+  #enqueue(call: GateEntry, ticket: GateTicket): void {
+    const {
+      operation: { id: operation },
+      session,
+    } = call;
+    const { name, group } = ticket.caller;
     const key = group === name ? `${operation} caller ${name}` : `${operation} ${group}`;
     const count = this.#operations.get(operation) ?? this.#newOperation(operation);
-    call.waiting = getOrMake(this.#waiting, key, () => ({ key, count, callers: new Map() }));
-    getOrMake(call.waiting.callers, name, () => new Set()).add(call);
+    ticket.waiting = getOrMake(this.#waiting, key, () => ({ key, count, callers: new Map() }));
+    getOrMake(ticket.waiting.callers, name, () => new Set()).add(call);
     count.waiting++;
     count.waits++;
     if (session?.isServed) return;
@@ -241,8 +270,8 @@ export class Gate {
   #serveOne({ callers }: Waiting): boolean {
     for (const [name, calls] of callers) {
       const [call] = calls;
-      if (call === undefined) continue;
-      if (this.#letThrough(call)) {
+      if (call === undefined || call.gate === null) continue;
+      if (this.#letThrough(call, call.gate)) {
         if (callers.size > 1 && callers.delete(name)) callers.set(name, calls);
         return true;
       }

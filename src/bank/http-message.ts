@@ -2,6 +2,7 @@ import { ExpectedError } from '../errors.ts';
 
 /** A request as it goes over the wire. */
 export interface HttpRequest {
+  readonly origin: string;
   readonly method: 'GET' | 'PUT' | 'POST';
   readonly path: string;
   /** Alternating names and values, which undici takes without a copy; they must not be modified. */

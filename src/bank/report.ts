@@ -21,7 +21,7 @@ export interface CallReport {
 }
 
 /** One attempt of a call, as a trace follows it. */
-interface CallTrace {
+export interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;
   end(report: CallReport): void;

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
 import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
-import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
 
@@ -73,79 +72,33 @@ export interface CallInput<T extends Operation> {
   readonly keepDigits?: boolean;
 }
 
-/** A call that is checked and ready to be sent. */
+/** What is known of a call that is checked, sent or not: for its report and for errors. */
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
-  readonly caller: CallerIdentity;
   /** The path, without the prefix of the bank's address. */
   readonly path: string;
-  /**
-   * Identifies a read, independent of the caller: its path, and its body if it has one. Different reads have different keys, since no
-   * two of them have the same path and both a body or none (test/bank/ids.test.ts).
-   */
-  readonly key: string;
   readonly request: HttpRequest;
   /** Null if the operation takes none. */
   readonly trackId: string | null;
-  /** How often it was sent before. */
-  readonly resendCount: number;
   /** As in CallInput. */
   readonly keepDigits: boolean;
 }
 
 /**
- * Checks a call and makes its request, below `prefix`.
- * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
+ * Identifies a read, independent of the caller: its path, and its body if it has one. Different reads have different keys, since no
+ * two of them have the same path and both a body or none (test/bank/ids.test.ts).
  */
-export function prepareCall<T extends Operation>(
-  prefix: string,
-  operation: T,
-  input: CallInput<T>,
-): PreparedCall<T> {
-  const { ids, body, credentials, keepDigits = false } = input;
-  const path = pathOf(operation, ids);
-  const caller = identityOf(credentials);
-  const headers = caller.headers.get(operation) ?? buildHeaders(operation, caller);
-  const text = operation.body === null ? null : writeExactJson(body);
-  const trackId = operation.tracked ? randomUUID() : null;
-  return {
-    operation,
-    credentials,
-    caller,
-    path,
-    key: text === null ? path : `${path} ${text}`,
-    request: {
-      method: operation.method,
-      path: prefix + path,
-      headers: trackId === null ? headers : [...headers, 'Track-ID', trackId],
-      body: text,
-    },
-    trackId,
-    resendCount: 0,
-    keepDigits,
-  };
-}
+export const keyOf = (path: string, body: string | null): string =>
+  body === null ? path : `${path} ${body}`;
 
-/** All headers but the Track-ID, names and values in turn; once for a caller. Errors: MISSING_CREDENTIALS. */
-function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
-  const headers = credentialHeadersFor(operation, caller.credentials);
-  headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
-  if (operation.body !== null) headers.push('Content-Type', 'application/json');
-  caller.headers.set(operation, headers);
-  return headers;
-}
-
-/** The same call again, with a new Track-ID. */
-export function resend(call: PreparedCall): PreparedCall {
-  const again = { ...call, resendCount: call.resendCount + 1 };
-  if (call.trackId === null) return again;
-  const trackId = randomUUID();
-  const { request } = call;
-  // The Track-ID is the last of the headers.
-  return { ...again, trackId, request: { ...request, headers: request.headers.with(-1, trackId) } };
-}
+/** The body of a call as it is sent; null if the operation has none. */
+export const bodyOf = (operation: Operation, body: unknown): string | null =>
+  operation.body === null ? null : writeExactJson(body);
 
 /** The details that every error of a call has. */
-export const errorDetailsOf = ({ operation, trackId }: PreparedCall): ErrorDetails =>
+export const errorDetailsOf = ({
+  operation,
+  trackId,
+}: Pick<PreparedCall, 'operation' | 'trackId'>): ErrorDetails =>
   trackId === null ? { operation: operation.id } : { operation: operation.id, trackId };

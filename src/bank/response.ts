@@ -6,6 +6,7 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
+import { mapErrorResponse } from './errors.ts';
 import {
   byteOrderMark,
   decoderOf,
@@ -16,6 +17,7 @@ import {
   textOf,
 } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
+import { errorDetailsOf, type PreparedCall } from './request.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
@@ -109,6 +111,98 @@ const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
 export const isEmptyResponse = (response: HttpResponse): boolean =>
   response.status !== partialContent && isBlank(response);
 
+/** An answer, and whether all of it keeps the contract. */
+interface CheckedAnswer<T extends Operation> {
+  readonly answer: Answer<T>;
+  readonly isValid: boolean;
+}
+
+/** A successful answer that cannot be read. Contains no part of the bank's text. */
+export interface UnreadableAnswer {
+  readonly operation: string;
+  readonly trackId: string | null;
+  readonly status: number;
+  /** Why the answer cannot be read, in a sentence. */
+  readonly failure: string;
+}
+
+/** Receive what is found in answers. They must not throw. */
+export interface AnswerReports {
+  readonly onDrift?: ((drift: Drift) => void) | undefined;
+  readonly onUnreadable?: ((answer: UnreadableAnswer) => void) | undefined;
+}
+
+/** The content type of most answers. */
+const plainType = /^application\/json(; ?charset=utf-8)?$/i;
+
+/**
+ * The answer in a successful response if it is as plain as most are: JSON by its type, in UTF-8, in its envelope, and valid.
+ * Undefined if it is not; it is then read again, for its meaning, its drift and its errors (`readingAnswer`).
+ */
+export function readPlainAnswer(
+  { operation, keepDigits }: Pick<PreparedCall, 'operation' | 'keepDigits'>,
+  { status, headers, body }: HttpResponse,
+): unknown {
+  const { envelope, answer } = operation;
+  const validate = validators[operation.id];
+  if (keepDigits || answer === null || validate === undefined || status === partialContent) return undefined;
+  if (!plainType.test(String(headers['content-type']))) return undefined;
+  if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
+  const json = parsePlain(body.toString());
+  if (!isObject(json) || hasError(json)) return undefined;
+  if (envelope === null) return isRecord(operation, json) && validate(json) ? json : undefined;
+  const list = json[envelope];
+  return Array.isArray(list) && list.length <= maxRecords && list.every(validate) ? list : undefined;
+}
+
+/** JSON without drift; undefined if it has any, or is none. */
+function parsePlain(text: string): unknown {
+  try {
+    let hasDrift = false;
+    const json = parseExactJson(text, () => {
+      hasDrift = true;
+    });
+    return hasDrift ? undefined : json;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The answer in a successful response. Reports how it drifts, or that it cannot be read: once for each field, however many values
+ * drift. Pauses after each record that it interprets.
+ * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+ */
+export function* readingAnswer<T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  { onDrift, onUnreadable }: AnswerReports,
+): Generator<void, CheckedAnswer<T>> {
+  const { operation, trackId, keepDigits } = call;
+  const { status } = response;
+  const details = { ...errorDetailsOf(call), status };
+  const drifts = new Map<string, Drift>();
+  const note = (drift: Drift) => void drifts.set(drift.field, drift);
+  try {
+    const json = parseResponse(response, details, note, keepDigits);
+    const checked = yield* validatingResponse(operation, json, details, note);
+    for (const drift of drifts.values()) onDrift?.(drift);
+    return checked;
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+    if (error instanceof BankqlError)
+      onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
+    throw error;
+  }
+}
+
+/** As `readingAnswer`, without pauses. */
+export const readAnswer = <T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  reports: AnswerReports,
+): CheckedAnswer<T> => toEnd(readingAnswer(call, response, reports));
+
 /**
  * Compares an answer with the operation's shape.
  *
@@ -120,13 +214,30 @@ export const isEmptyResponse = (response: HttpResponse): boolean =>
  * Errors: ErrorInSuccess; BANK_BAD_RESPONSE if there is no record or no list, if the list is too long, or if it is broken
  *         in so many places that saying so would cost more than the answer is worth.
  */
-export function validateResponse<T extends Operation>(
+export const validateResponse = <T extends Operation>(
   operation: T,
   json: unknown,
   details: ErrorDetails,
   onDrift?: OnDrift,
   onViolation?: OnViolation,
-): { readonly answer: Answer<T>; readonly isValid: boolean } {
+): CheckedAnswer<T> => toEnd(validatingResponse(operation, json, details, onDrift, onViolation));
+
+/** A generator's result, without its pauses. */
+function toEnd<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** As `validateResponse`; pauses after each record that it interprets. */
+function* validatingResponse<T extends Operation>(
+  operation: T,
+  json: unknown,
+  details: ErrorDetails,
+  onDrift?: OnDrift,
+  onViolation?: OnViolation,
+): Generator<void, CheckedAnswer<T>> {
   const content = contentOf(operation, json);
   if (content === undefined) throw badResponse(nothingIn(operation, json), details);
   const { value, drift } = content;
@@ -156,7 +267,12 @@ export function validateResponse<T extends Operation>(
       throw badResponse(`holds a list of more than ${maxListLength} entries in a record`, details);
     return interpretRecord(operation.answer ?? z.looseObject({}), record, place, observer);
   };
-  const answer = isList ? value.map((record, index) => interpret(record, [index])) : interpret(value, []);
+  if (!isList) return { answer: interpret(value, []) as Answer<T>, isValid: violations === 0 };
+  const answer: unknown[] = [];
+  for (const [index, record] of value.entries()) {
+    answer.push(interpret(record, [index]));
+    yield;
+  }
   return { answer: answer as Answer<T>, isValid: violations === 0 };
 }
 

@@ -1,10 +1,10 @@
 import type { BankClient, BankRead } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
-import type { ReadLimits, ReadSource, SharedSource } from '../bank/reads.ts';
+import type { ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import { readKey } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import type { ReadBudget } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
 import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../loaders/loaders.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Gate, type GateCall } from '../../src/bank/gate.ts';
+import { Gate, type GateEntry } from '../../src/bank/gate.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-interface Asked extends GateCall {
+interface Asked extends GateEntry {
   readonly id: string;
 }
 
@@ -17,16 +17,15 @@ function gateOf(max: number) {
   let count = 0;
   const ask = (
     caller: string,
-    { operation = 'read', peer = caller, session = null as GateCall['session'], failsAtOnce = false } = {},
+    { operation = 'read', peer = caller, session = null as GateEntry['session'], failsAtOnce = false } = {},
   ) => {
     const id = `${caller}${++count}`;
     const call: Asked = {
       id,
-      caller: { name: caller, group: peer },
-      operation,
+      operation: { id: operation },
+      deadline: Number.POSITIVE_INFINITY,
       session,
-      waiting: null,
-      counts: [],
+      gate: null,
       enter() {
         entered.push(id);
         if (failsAtOnce) gate.leave(call);
@@ -34,7 +33,7 @@ function gateOf(max: number) {
       },
       refuse: () => void refused.push(id),
     };
-    gate.ask(call);
+    gate.ask(call, { name: caller, group: peer });
     return call;
   };
   const leave = () => {

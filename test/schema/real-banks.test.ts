@@ -81,7 +81,7 @@ const habits: readonly Habit[] = [
     accountWith({ bank_id: ['B'], type: 't', owners: 'o', views_available: 'v' }),
   ],
   [
-    'getAccountsScope owners owners views_available',
+    'getAccountsScope owners views_available',
     account,
     accountWith({ owners: ['o-1', 'o-2'], views_available: ['v'] }),
     accountWith({ owners: [{ id: 'o-1', display_name: 'n' }, { id: 'o-2' }], views_available: { id: 'v' } }),
