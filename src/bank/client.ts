@@ -152,11 +152,10 @@ export function createBankClient(options: BankOptions): BankClient {
   const updates = new UpdateQueue();
 
   function prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T> {
-    const { ids, body, credentials, keepDigits = false } = input;
+    const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
     // The row of this operation: it has its type.
     const target = targets.get(operation) as Target<T> | undefined;
     if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
-    const path = pathOf(operation, ids);
     return new Call(target, identityOf(credentials), path, bodyOf(operation, body), keepDigits);
   }
 

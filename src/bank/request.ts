@@ -42,15 +42,17 @@ export function pathOf({ path }: Operation, given: Readonly<Record<string, strin
 }
 
 /**
- * Identifies a read within a GraphQL operation: by its ids, and its body under `query`. It never throws: an invalid id fails the
- * read. Keys of valid ids differ, since these contain no line break.
+ * Identifies a read within a GraphQL operation: its path, and its body under `query`. It never throws: the key of invalid ids is no
+ * path, and their read fails.
  */
 export function readKey<T extends Operation>(operation: T, wanted: OwnIds<T>): string;
-export function readKey({ id, path, body }: Operation, wanted: Readonly<Record<string, unknown>>): string {
-  const { ids } = templates.get(path) ?? parseTemplate(path);
-  let key = id;
-  for (const { own } of ids) key += `\n${wanted[own]}`;
-  return body === null ? key : `${key}\n${JSON.stringify(wanted.query)}`;
+export function readKey(operation: Operation, wanted: Readonly<Record<string, unknown>>): string {
+  try {
+    const path = pathOf(operation, wanted as OwnIds<Operation>);
+    return operation.body === null ? path : keyOf(path, JSON.stringify(wanted.query));
+  } catch {
+    return JSON.stringify([operation.id, wanted]);
+  }
 }
 
 /** The ids in an expanded path, by their names in the template. */
@@ -65,6 +67,8 @@ export function idsIn(template: string, path: string): (readonly [name: string, 
 /** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
   readonly ids: OwnIds<T>;
+  /** The path, if it was made already (`pathOf`). */
+  readonly path?: string | undefined;
   /** Absent if the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
