@@ -126,20 +126,41 @@ interface LoadersOptions {
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
 
-/** The cache of a loader. It knows the keys of the next batch, which were made already: DataLoader sets each missed key once. */
-class KeyCache<Value> extends Map<string, Value> {
-  missed: string[] = [];
+/** What is wanted, with its key, which is made once. */
+interface Keyed<T extends Operation> {
+  readonly wanted: Wanted<T>;
+  readonly key: string;
+}
 
-  override set(key: string, value: Value): this {
-    this.missed.push(key);
-    return super.set(key, value);
+/** The reads of one bank operation during one GraphQL operation. */
+interface Loader<T extends Operation> {
+  /** Errors: those of the read. */
+  load(wanted: Wanted<T>): Promise<Answer<T>>;
+}
+
+class ReadLoader<T extends ReadableOperation> implements Loader<T> {
+  readonly #operation: T;
+  readonly #onAsk: LoadersOptions['onAsk'];
+  readonly #cache = new Map<string, Promise<Answer<T>>>();
+  readonly #loader: DataLoader<Keyed<T>, Answer<T>, string>;
+
+  constructor(operation: T, read: Read, onAsk: LoadersOptions['onAsk']) {
+    this.#operation = operation;
+    this.#onAsk = onAsk;
+    const start = (batch: readonly Keyed<T>[]) =>
+      batch.map(({ wanted, key }) => read(operation, wanted, key));
+    this.#loader = new DataLoader(
+      // DataLoader resolves each key with its promise, so that no read waits for another. Its types do not know that.
+      (batch) => Promise.resolve(start(batch) as unknown as Answer<T>[]),
+      { cacheKeyFn: ({ key }) => key, cacheMap: this.#cache },
+    );
   }
 
-  /** The keys that were missed since the last call, in their order. */
-  takeMissed(): string[] {
-    const { missed } = this;
-    this.missed = [];
-    return missed;
+  load(wanted: Wanted<T>): Promise<Answer<T>> {
+    const key = readKey(this.#operation, wanted);
+    this.#onAsk?.(this.#operation, key);
+    // DataLoader would make a batch and a promise for a hit, which waits for the batch.
+    return this.#cache.get(key) ?? this.#loader.load({ wanted, key });
   }
 }
 
@@ -162,7 +183,7 @@ class OperationLoaders {
     for (const [index, [name, operation]] of reads.entries())
       Object.defineProperty(OperationLoaders.prototype, name, {
         get(this: OperationLoaders) {
-          this.#made[index] ??= this.#loaderOf(operation);
+          this.#made[index] ??= new ReadLoader(operation, this.#read, this.#onAsk);
           return this.#made[index];
         },
       });
@@ -171,26 +192,6 @@ class OperationLoaders {
   constructor(read: Read, onAsk: LoadersOptions['onAsk']) {
     this.#read = read;
     this.#onAsk = onAsk;
-  }
-
-  #loaderOf<T extends ReadableOperation>(operation: T): DataLoader<Wanted<T>, Answer<T>, string> {
-    const cacheMap = new KeyCache<Promise<Answer<T>>>();
-    const start = (batch: readonly Wanted<T>[]) => {
-      const keys = cacheMap.takeMissed();
-      return batch.map((wanted, nth) => this.#read(operation, wanted, keys[nth] ?? ''));
-    };
-    return new DataLoader<Wanted<T>, Answer<T>, string>(
-      // DataLoader resolves each key with its promise, so that no read waits for another. Its types do not know that.
-      (batch) => Promise.resolve(start(batch) as unknown as Answer<T>[]),
-      {
-        cacheMap,
-        cacheKeyFn: (wanted) => {
-          const key = readKey(operation, wanted);
-          this.#onAsk?.(operation, key);
-          return key;
-        },
-      },
-    );
   }
 }
 
@@ -215,5 +216,5 @@ type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitaliz
 type ReadLoaders = {
   readonly [Id in OperationId as (typeof operations)[Id] extends ReadableOperation
     ? LoaderName<Id>
-    : never]: DataLoader<Wanted<(typeof operations)[Id]>, Answer<(typeof operations)[Id]>, string>;
+    : never]: Loader<(typeof operations)[Id]>;
 };
