@@ -7,7 +7,7 @@ import { type CircuitBreaker, paused } from './breaker.ts';
 import { CallerIdentity, type Credentials, type Identity } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
-import type { GateEntry, GateTicket } from './gate.ts';
+import type { GateEntry } from './gate.ts';
 import { type HttpRequest, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import type { Lane } from './pools.ts';
 import { type CallReport, type CallTrace, reportOf, type TraceCall } from './report.ts';
@@ -77,10 +77,12 @@ export class Call<T extends Operation = Operation>
   joinableUntil = 0;
   /** The bytes of its answer, until they are parsed. */
   arrived = 0;
-  gate: GateTicket | null = null;
+  waitsFor: GateEntry['waitsFor'] = [];
+  places: GateEntry['places'] = [];
   /** When the last of its readers gives up. */
   deadline = 0;
-  session: OperationDeadline | null = null;
+  /** The operation that began it, in whose async context it is reported. */
+  #begunBy: OperationDeadline | null = null;
   #headers: string[];
   #readers: Reader[] = noReaders;
   #beforeStart: (() => void) | null = null;
@@ -156,7 +158,7 @@ export class Call<T extends Operation = Operation>
     this.#begunAt = performance.now();
     this.joinableUntil = reader.wholeTime;
     this.deadline = reader.deadline;
-    this.session = reader.operationDeadline;
+    this.#begunBy = reader.operationDeadline;
     reader.operationDeadline.addWaiter(reader);
     this.#attempt();
   }
@@ -216,14 +218,14 @@ export class Call<T extends Operation = Operation>
       return;
     }
     this.#isWaiting = true;
-    const [first, ...others] = this.#readers;
-    lane.gate.ask(this, first?.caller ?? this.caller);
-    for (const { caller } of others) if (this.#isWaiting) lane.gate.join(this, caller);
+    // Some may be refused on the way.
+    for (const reader of this.#readers)
+      if (this.#isWaiting && this.#readers.includes(reader)) lane.gate.ask(this, reader.caller);
   }
 
   /** Runs work in the async context of the operation that began the call. */
   #inContext<Result>(work: () => Result): Result {
-    return this.session === null ? work() : this.session.context(work);
+    return this.#begunBy === null ? work() : this.#begunBy.context(work);
   }
 
   enter(caller: Identity): void {
@@ -234,9 +236,16 @@ export class Call<T extends Operation = Operation>
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
-  refuse(): void {
-    this.#isWaiting = false;
-    this.#end(this.#shed());
+  refuse({ name }: Identity): void {
+    const failure = this.#shed();
+    const refused = this.#readers.filter(({ caller }) => caller.name === name);
+    if (refused.length === this.#readers.length) {
+      this.#isWaiting = false;
+      this.#end(failure);
+      return;
+    }
+    this.#readers = this.#readers.filter(({ caller }) => caller.name !== name);
+    for (const reader of refused) reader.leave(failure);
   }
 
   /**
@@ -416,7 +425,7 @@ export class Call<T extends Operation = Operation>
     if (!this.#isRead) {
       this.#isOver = true;
       this.#readers = noReaders;
-      this.session = null;
+      this.#begunBy = null;
       reader?.receive(result);
     } else if (result instanceof TransportFailure) this.#settle(null, mapTransportFailure(this, result));
     else if (result.status < 200 || result.status > 299) this.#settle(null, mapErrorResponse(this, result));
@@ -477,7 +486,7 @@ export class Call<T extends Operation = Operation>
 
   /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
   #release(): void {
-    this.session = null;
+    this.#begunBy = null;
     this.caller = nobody;
     this.#countedAs = nobody;
     this.#headers = [];

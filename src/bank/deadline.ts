@@ -22,8 +22,6 @@ const never = Number.POSITIVE_INFINITY;
  * abort listener, and only while any waits. A write or a payment, which no client cancels, has a deadline of its own.
  */
 export class OperationDeadline {
-  /** Whether a read of the operation was sent. The operation's other reads then wait at the gate until their own deadline. */
-  isServed = false;
   /** When waiters give up, in milliseconds of performance.now(). */
   readonly deadline: number;
   readonly #signal: AbortSignal | undefined;

@@ -15,8 +15,8 @@ export interface PoolOptions {
   readonly origin: string;
   /** Calls that are under way at the same time, for reads and for writes each. */
   readonly connections: number;
-  /** How long a call waits at the gate (see Gate), in milliseconds. */
-  readonly waitMs?: number | undefined;
+  /** How many calls may wait until others end, for reads and for writes each; without a bound if omitted. */
+  readonly waitingCalls?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
   /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
@@ -29,7 +29,7 @@ export interface PoolOptions {
   readonly network?: NetworkOptions | undefined;
 }
 
-const defaults = { waitMs: 250, connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
+const defaults = { connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
 
 /** The calls of a bank operation over kept connections (reads), or over one for a single call each. */
 export interface PoolUsage extends OperationUsage {
@@ -67,7 +67,13 @@ export interface Lanes {
  * `request`, because its handler is called before the request is written: until that call, nothing was sent.
  */
 export function createLanes(options: PoolOptions): Lanes {
-  const { origin, connections, waitMs = defaults.waitMs, network = {}, keepAlive = true } = options;
+  const {
+    origin,
+    connections,
+    waitingCalls = Number.POSITIVE_INFINITY,
+    network = {},
+    keepAlive = true,
+  } = options;
   const { proxyUrl = null } = network;
   const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
     options;
@@ -111,7 +117,7 @@ export function createLanes(options: PoolOptions): Lanes {
       );
     };
     return {
-      gate: new Gate({ max: connections, waitMs }),
+      gate: new Gate({ max: connections, maxWaiting: waitingCalls }),
       dispatcherAt(now: number) {
         // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
         if (now - openedAt >= connectionMaxAgeMs) renew();

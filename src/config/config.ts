@@ -55,6 +55,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       timeoutMs: values.BANK_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
       connections: shareOf(values.BANK_CONNECTIONS),
+      waitingCalls: limits.waitingCalls,
       keepAlive: values.BANK_KEEP_ALIVE,
       breakerThreshold: limits.breakerShare,
       publicCacheTtlMs: limits.publicCacheMs,

@@ -94,6 +94,8 @@ const table = {
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
   documentBytes: heapBytes(1 / 16, 64, 'cache of prepared documents'),
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
+  // A waiting call takes about 3 kB. Callers with fewer than ten each never reach this: there are at most 256 requests.
+  waitingCalls: perHeap(1 / 16, 4 * kilobyte, 16_384, 'REST calls that wait for a connection to the bank'),
   // The bank's answers are outside of the heap, but in the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
   // For each of the two logs. Beyond this, the newest lines are dropped and counted.

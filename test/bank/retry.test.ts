@@ -214,7 +214,6 @@ describe('the budget of second attempts', () => {
   ])('for a bank that %s is ten at once and a tenth of the calls', async (_, act) => {
     const { bank, client } = await connect(act, {
       ...retrying,
-      waitMs: 60_000,
       timeoutMs: 60_000,
     });
     await many(client, 10);
@@ -229,7 +228,6 @@ describe('the budget of second attempts', () => {
   test('is not saved up while all is well', async () => {
     const { bank, client } = await connect(reply(200, sample.reply), {
       ...retrying,
-      waitMs: 60_000,
       timeoutMs: 60_000,
     });
     await many(client, 300);

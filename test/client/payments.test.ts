@@ -49,7 +49,6 @@ beforeAll(async () => {
       timeoutMs: milliseconds,
       paymentTimeoutMs: milliseconds,
       connectTimeoutMs: milliseconds,
-      waitMs: milliseconds,
     },
   });
 });

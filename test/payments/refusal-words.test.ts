@@ -109,7 +109,7 @@ test('where the log cannot take a line, the refusal speaks of this request alone
 });
 
 test('where no connection is free, so does it, and the key is free', async () => {
-  await using fixture = await startBankqlFixture({ bankOptions: { connections: 1, waitMs: 20 } });
+  await using fixture = await startBankqlFixture({ bankOptions: { connections: 1, waitingCalls: 0 } });
   const held = Promise.withResolvers<void>();
   fixture.bank.otherwise(async () => {
     await held.promise;

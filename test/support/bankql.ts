@@ -63,7 +63,6 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   paymentTimeoutMs: 60_000,
   connectTimeoutMs: 60_000,
   connections: 64,
-  waitMs: 60_000,
   maxBodyBytes: 1024 * 1024,
   // One question is one call, unless the test is about something else.
   retryShare: 0,

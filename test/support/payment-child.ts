@@ -26,8 +26,6 @@ async function reach(point: KillPoint): Promise<void> {
 const client = createBankClient({
   ...bankDefaults,
   baseUrl: bankUrl,
-  // A payment waits for a connection as long as it may: what is refused would be no history of payments.
-  waitMs: bankDefaults.paymentTimeoutMs,
 });
 const opened = await openStore(stateUrl, { timeoutMs: 60_000, retentionMs: 86_400_000 });
 const payments = createPaymentService({
