@@ -245,6 +245,53 @@ describe('public reads', () => {
   });
 
   test.each([
+    ['accepted it', { body: branchOf() }, true],
+    ['failed at it', { status: 500, body: {} }, true],
+    ['did not say what it did', 'reset', true],
+    ['refused it with 401', { status: 401, body: {} }, false],
+    ['refused it with 403', { status: 403, body: {} }, false],
+    ['refused it with 404', { status: 404, body: {} }, false],
+    ['was not asked, since the input was wrong', null, false],
+    ['was not reached', 'closed', false],
+  ] as const)(
+    'after a write are read again only if it may have changed something: the bank %s',
+    async (_, reply, isEmptied) => {
+      const client = clientWith();
+      bank.otherwise(branches);
+      await readFrom(client, getBranches, ofBank(alice));
+      const line = 'PUT /v1/api/banks/B/branches/b';
+      if (reply !== null && reply !== 'closed') bank.on(line, () => reply);
+      if (reply === 'closed') await client.close();
+      const ids = { bankId: 'B', branchId: reply === null ? '../b' : 'b' };
+      const write = client.write(putBranchID, { ids, body: { acceptsDeposits: true }, credentials: alice });
+      await write.catch(() => {});
+      const written = bank.lines().filter((each) => each === line).length;
+      expect(written).toBe(reply === null || reply === 'closed' ? 0 : 1);
+      await readFrom(client, getBranches, ofBank(alice));
+      expect(bank.calls).toHaveLength(1 + written + (isEmptied ? 1 : 0));
+    },
+  );
+
+  test('that began during a write are not kept, whatever it did', async () => {
+    const client = clientWith();
+    const release = held(branches);
+    const write = client.write(putBranchID, {
+      ids: { bankId: 'B', branchId: 'b' },
+      body: { acceptsDeposits: true },
+      credentials: alice,
+    });
+    await arrived(1);
+    const during = readFrom(client, getBranches, ofBank(alice));
+    await arrived(2);
+    bank.on('PUT /v1/api/banks/B/branches/b', { body: branchOf() });
+    release();
+    await Promise.allSettled([write, during]);
+    bank.otherwise(branches);
+    await readFrom(client, getBranches, ofBank(alice));
+    expect(bank.calls).toHaveLength(3);
+  });
+
+  test.each([
     ['answers with 503', () => ({ status: 503 })],
     ['resets connections', () => 'reset' as const],
     ['does not answer', () => 'hang' as const],
@@ -422,6 +469,50 @@ describe('what is said of answers', () => {
       expect(answer).toEqual([branchOf({ location: { latitude: 1.5 } })]);
       expect(drifts).toEqual(Array(turn).fill('getBranches location.latitude'));
     }
+  });
+
+  test('drifts in every record are counted once for a field, and are interpreted in slices', async () => {
+    const drifts: string[] = [];
+    const client = clientWith({
+      publicCacheTtlMs: 0,
+      onDrift: ({ operation, field }) => void drifts.push(`${operation} ${field}`),
+    });
+    const count = 500;
+    const drifting = { location: { latitude: '1.5', longitude: '2.5' } };
+    bank.otherwise({ body: { branches: Array.from({ length: count }, () => branchOf(drifting)) } });
+    // Time is over after every hundredth record.
+    let asked = 0;
+    const hasTime = vi.spyOn(slices, 'hasTime', 'get').mockImplementation(() => ++asked % 100 !== 0);
+    const wait = vi.spyOn(slices, 'wait').mockResolvedValue();
+    onTestFinished(() => {
+      wait.mockRestore();
+      hasTime.mockRestore();
+    });
+    const { answer } = await readFrom(client, getBranches, ofBank(alice));
+    expect(answer).toEqual(Array(count).fill(branchOf({ location: { latitude: 1.5, longitude: 2.5 } })));
+    expect(drifts.toSorted()).toEqual(['getBranches location.latitude', 'getBranches location.longitude']);
+    expect(wait.mock.calls.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test('an answer that is not plain is interpreted no further if its readers have left', async () => {
+    const drifts: string[] = [];
+    const client = clientWith({ publicCacheTtlMs: 0, onDrift: ({ field }) => void drifts.push(field) });
+    bank.otherwise({ body: { branches: [1, 2, 3].map(() => branchOf({ location: { latitude: '1.5' } })) } });
+    const operationDeadline = new OperationDeadline();
+    const hasTime = vi.spyOn(slices, 'hasTime', 'get').mockReturnValue(false);
+    const { promise: time, resolve: giveTime } = Promise.withResolvers<void>();
+    const wait = vi.spyOn(slices, 'wait').mockReturnValue(time);
+    onTestFinished(() => {
+      wait.mockRestore();
+      hasTime.mockRestore();
+    });
+    const left = readFrom(client, getBranches, ofBank(alice), { operationDeadline });
+    await until(() => wait.mock.calls.length === 1);
+    operationDeadline.cancel();
+    await expect(left).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+    giveTime();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([drifts, wait.mock.calls.length]).toEqual([[], 1]);
   });
 });
 
