@@ -1,56 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Operation } from '../contract/operation.ts';
-import { refusals, type ShedReason } from '../load/capacity.ts';
-import { slices } from '../load/slices.ts';
-import { type CircuitBreaker, paused } from './breaker.ts';
+import { refusals } from '../load/capacity.ts';
+import { paused } from './breaker.ts';
 import { CallerIdentity, type Credentials, type Identity } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure } from './errors.ts';
 import type { GateEntry } from './gate.ts';
-import { type HttpRequest, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
-import type { Lane } from './pools.ts';
-import { type CallReport, type CallTrace, reportOf, type TraceCall } from './report.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type HttpResult,
+  TransportFailure,
+  withChunk,
+} from './http-message.ts';
+import { readInSlices } from './read-in-slices.ts';
+import { type CallTrace, reportOf } from './report.ts';
 import type { PreparedCall } from './request.ts';
-import { type AnswerReports, readingAnswer, readPlainAnswer } from './response.ts';
 import { isTransient, type RetryBudget, retryDelayMs } from './retry.ts';
-import type { Reader, ReadResult, SharedReads } from './shared-reads.ts';
+import type { Reader, ReadResult } from './shared-reads.ts';
+import type { Target } from './target.ts';
 import { describeTlsFailure } from './tls.ts';
-
-/** What all calls of one bank operation have in common. It is made once. */
-export interface Target<T extends Operation = Operation> {
-  readonly operation: T;
-  readonly lane: Lane;
-  /** Null if breakers are switched off. */
-  readonly breaker: CircuitBreaker | null;
-  readonly services: CallServices;
-}
-
-/** What all calls of a client have in common. */
-export interface CallServices extends AnswerReports {
-  readonly origin: string;
-  /** The path of the bank's address, in front of each call's path. */
-  readonly prefix: string;
-  /** The longest answer, in bytes. */
-  readonly maxBodyBytes: number;
-  readonly retries: RetryBudget;
-  readonly reads: SharedReads;
-  /** The following functions must not throw. */
-  readonly onCall?: ((call: CallReport) => void) | undefined;
-  readonly traceCall?: TraceCall | undefined;
-  readonly onShed?: ((why: ShedReason) => void) | undefined;
-}
 
 /** Values of Content-Encoding that name no encoding. */
 const noEncoding = /^(identity)?$/i;
 const emptyBody = Buffer.alloc(0);
 const noReaders: Reader[] = [];
 const noTimeLeft = 'the operation has no time left';
-/**
- * Answers up to this length, in bytes, are parsed at once, in less than 0.1 ms. A longer answer waits for a slice of time
- * (slices.ts).
- */
-const shortAnswer = 8 * 1024;
 /** How many readers of one call continue in one iteration of the event loop. */
 const settledAtOnce = 8;
 
@@ -81,6 +57,10 @@ export class Call<T extends Operation = Operation>
   places: GateEntry['places'] = [];
   /** When the last of its readers gives up. */
   deadline = 0;
+  /** Under whose name it counts at the gate, and is parsed. */
+  countedAs: Identity;
+  /** Whether it has ended, also for its readers. */
+  isOver = false;
   /** The operation that began it, in whose async context it is reported. */
   #begunBy: OperationDeadline | null = null;
   #headers: string[];
@@ -93,8 +73,6 @@ export class Call<T extends Operation = Operation>
   #begunAt = 0;
   #attemptBegunAt = 0;
   #enteredAt = 0;
-  /** Under whose name it counts at the gate, and is parsed. */
-  #countedAs: Identity;
   /** The breaker's state when the attempt began; null if the breaker let nothing through. */
   #generation: number | null = 0;
   #trace: CallTrace | null = null;
@@ -103,8 +81,6 @@ export class Call<T extends Operation = Operation>
   #isSent = false;
   /** Whether the attempt has ended. */
   #hasEnded = false;
-  /** Whether the call has ended. */
-  #isOver = false;
   #status = 0;
   #responseHeaders: HttpResponse['headers'] | null = null;
   /** The body so far: its first `#size` bytes. */
@@ -123,7 +99,7 @@ export class Call<T extends Operation = Operation>
     this.#headers = caller.headersOf(target.operation);
     this.target = target;
     this.caller = caller;
-    this.#countedAs = caller;
+    this.countedAs = caller;
     this.path = path;
     this.body = body;
     this.keepDigits = keepDigits;
@@ -183,7 +159,7 @@ export class Call<T extends Operation = Operation>
         this.target.lane.gate.part(this, reader.caller);
       if (this.#readers.length > 0) return;
     }
-    if (!this.#isOver) this.#giveUp(failure);
+    if (!this.isOver) this.#giveUp(failure);
   }
 
   #late(): TransportFailure {
@@ -231,7 +207,7 @@ export class Call<T extends Operation = Operation>
   enter(caller: Identity): void {
     const { lane } = this.target;
     this.#isWaiting = false;
-    this.#countedAs = caller;
+    this.countedAs = caller;
     this.#enteredAt = performance.now();
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
@@ -278,7 +254,7 @@ export class Call<T extends Operation = Operation>
     headers: HttpResponse['headers'],
   ): void {
     // undici fails the request at a 100 or 101; other interim responses are passed over.
-    if (status < 200 || controller !== this.#controller) return;
+    if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
     this.#status = status;
     this.#responseHeaders = headers;
     const { 'content-encoding': encoding } = headers;
@@ -292,20 +268,8 @@ export class Call<T extends Operation = Operation>
       this.#giveUp(this.#failure('no room', 'there is no room for the answer'));
       return;
     }
-    if (this.#size === 0) this.#response = chunk;
-    else this.#append(chunk);
+    this.#response = this.#size === 0 ? chunk : withChunk(this.#response, this.#size, chunk);
     this.#size += chunk.length;
-  }
-
-  /** Most bodies are one chunk. The chunks of longer bodies are copied: many tiny chunks would take too much memory. */
-  #append(chunk: Buffer): void {
-    const size = this.#size + chunk.length;
-    if (size > this.#response.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(size, 2 * this.#response.length));
-      this.#response.copy(grown, 0, 0, this.#size);
-      this.#response = grown;
-    }
-    chunk.copy(this.#response, this.#size);
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
@@ -378,7 +342,7 @@ export class Call<T extends Operation = Operation>
     if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
     this.#report(result);
     // The operation may end while its call is reported.
-    if (this.#isOver) return;
+    if (this.isOver) return;
     const isFirst = this.#isRead && this.resendCount === 0;
     if (isFirst) retries.noteFirstAttempt();
     if (!isFirst || !isTransient(result) || !this.#awaitRetry(retries)) this.#finish(result);
@@ -423,52 +387,18 @@ export class Call<T extends Operation = Operation>
     this.#retryTimer = null;
     const [reader] = this.#readers;
     if (!this.#isRead) {
-      this.#isOver = true;
+      this.isOver = true;
       this.#readers = noReaders;
       this.#begunBy = null;
       reader?.receive(result);
-    } else if (result instanceof TransportFailure) this.#settle(null, mapTransportFailure(this, result));
-    else if (result.status < 200 || result.status > 299) this.#settle(null, mapErrorResponse(this, result));
-    else if (result.body.length > shortAnswer && !slices.hasTime) this.#whenTime(() => this.#parse(result));
-    else this.#parse(result);
-  }
-
-  #parse(response: HttpResponse): void {
-    const plain = readPlainAnswer(this, response);
-    if (plain !== undefined) this.#settle(this.#resultOf(response, plain, true), null);
-    else this.#interpret(response, readingAnswer(this, response, this.target.services));
-  }
-
-  /** Reads an answer that is not plain, in slices of time. */
-  #interpret(response: HttpResponse, reading: ReturnType<typeof readingAnswer>): void {
-    try {
-      // All readers may leave while it waits.
-      while (!this.#isOver) {
-        const { done, value } = reading.next();
-        if (done) this.#settle(this.#resultOf(response, value.answer, value.isValid), null);
-        else if (!slices.hasTime) {
-          this.#whenTime(() => this.#interpret(response, reading));
-          return;
-        }
-      }
-    } catch (error) {
-      this.#settle(null, error);
-    }
-  }
-
-  #whenTime(work: () => void): void {
-    slices.wait({ caller: this.#countedAs.name }).then(() => {
-      if (!this.#isOver) work();
-    });
-  }
-
-  #resultOf({ status, body }: HttpResponse, answer: unknown, isValid: boolean): ReadResult {
-    return { answer, trackId: this.trackId, status, bytes: body.length, isValid };
+    } else if (result instanceof TransportFailure) this.settle(null, mapTransportFailure(this, result));
+    else if (result.status < 200 || result.status > 299) this.settle(null, mapErrorResponse(this, result));
+    else readInSlices(this, result);
   }
 
   /** Serves all readers with the result or an error: some continue now, the others in later iterations of the event loop. */
-  #settle(result: ReadResult | null, error: unknown): void {
-    this.#isOver = true;
+  settle(result: ReadResult | null, error: unknown): void {
+    this.isOver = true;
     this.target.services.reads.settle(this, result);
     this.#serve(result, error);
   }
@@ -488,7 +418,7 @@ export class Call<T extends Operation = Operation>
   #release(): void {
     this.#begunBy = null;
     this.caller = nobody;
-    this.#countedAs = nobody;
+    this.countedAs = nobody;
     this.#headers = [];
     this.#responseHeaders = null;
     this.#response = emptyBody;

@@ -4,7 +4,7 @@ import { operations } from '../contract/operations.ts';
 import { BankqlError } from '../errors.ts';
 import type { ShedReason } from '../load/capacity.ts';
 import { type BreakerReason, createBreakers } from './breaker.ts';
-import { Call, type CallServices, type Target } from './call.ts';
+import { Call } from './call.ts';
 import { identityOf } from './credentials.ts';
 import { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
@@ -21,6 +21,7 @@ import {
   SharedReads,
   type SharedReadsOptions,
 } from './shared-reads.ts';
+import type { CallServices, Target } from './target.ts';
 import { UpdateQueue } from './update-queue.ts';
 
 export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'origin'>, AnswerReports {

@@ -19,6 +19,21 @@ export interface HttpResponse {
   readonly milliseconds: number;
 }
 
+/**
+ * A body of which the first `size` bytes are there, with one more chunk. The chunks of longer bodies are copied: many tiny chunks
+ * would take too much memory.
+ */
+export function withChunk(body: Buffer, size: number, chunk: Buffer): Buffer {
+  const needed = size + chunk.length;
+  let grown = body;
+  if (needed > body.length) {
+    grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * body.length));
+    body.copy(grown, 0, 0, size);
+  }
+  chunk.copy(grown, size);
+  return grown;
+}
+
 /** Whether a body begins with a byte order mark, which JSON forbids senders to add and allows parsers to ignore. */
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;

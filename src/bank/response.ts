@@ -146,7 +146,8 @@ export function readPlainAnswer(
   const { envelope, answer } = operation;
   const validate = validators[operation.id];
   if (keepDigits || answer === null || validate === undefined || status === partialContent) return undefined;
-  if (!plainType.test(String(headers['content-type']))) return undefined;
+  if (!plainType.test(String(headers['content-type'])) || headers['content-encoding'] !== undefined)
+    return undefined;
   if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
   const json = parsePlain(body.toString());
   if (!isObject(json) || hasError(json)) return undefined;

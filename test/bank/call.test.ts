@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { Call, type Target } from '../../src/bank/call.ts';
+import { Call } from '../../src/bank/call.ts';
 import { identityOf } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { Gate } from '../../src/bank/gate.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { RetryBudget } from '../../src/bank/retry.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
+import type { Target } from '../../src/bank/target.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { connect, createTestClient, readFrom } from '../support/bank-client.ts';
 import { answer, hang, inTurn, reply, startFaultyBank } from '../support/faulty-bank.ts';
