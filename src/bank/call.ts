@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { maxHeaderSize } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Operation } from '../contract/operation.ts';
 import { refusals } from '../load/capacity.ts';
 import { paused } from './breaker.ts';
-import { CallerIdentity, type Credentials, type Identity } from './credentials.ts';
+import { CallerIdentity, type Credentials, type Identity, secretsOf } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
-import { mapErrorResponse, mapTransportFailure } from './errors.ts';
+import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
 import type { GateEntry } from './gate.ts';
 import {
+  decoderOf,
   type HttpRequest,
   type HttpResponse,
   type HttpResult,
@@ -22,8 +24,10 @@ import type { Reader, ReadResult } from './shared-reads.ts';
 import type { Target } from './target.ts';
 import { describeTlsFailure } from './tls.ts';
 
-/** Values of Content-Encoding that name no encoding. */
-const noEncoding = /^(identity)?$/i;
+/** Whether this is the value of Content-Encoding of an encoded body. Some servers name the body's charset there. */
+const namesEncoding = (value: string): boolean => !/^(identity)?$/i.test(value) && decoderOf(value) === null;
+/** How much of another value an error shows, in characters. */
+const maxShownEncoding = 40;
 const emptyBody = Buffer.alloc(0);
 const noReaders: Reader[] = [];
 const noTimeLeft = 'the operation has no time left';
@@ -112,6 +116,10 @@ export class Call<T extends Operation = Operation>
 
   get credentials(): Credentials {
     return this.caller.credentials;
+  }
+
+  get gateways(): PreparedCall['gateways'] {
+    return this.target.services.gateways;
   }
 
   /** The request as undici takes it. */
@@ -258,8 +266,9 @@ export class Call<T extends Operation = Operation>
     this.#status = status;
     this.#responseHeaders = headers;
     const { 'content-encoding': encoding } = headers;
-    if (encoding !== undefined && !noEncoding.test(String(encoding)))
-      this.#stopReading('the answer is encoded although none was asked for');
+    if (encoding === undefined || !namesEncoding(String(encoding))) return;
+    const shown = redact(String(encoding), secretsOf(this.credentials), maxShownEncoding);
+    this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -284,12 +293,17 @@ export class Call<T extends Operation = Operation>
     const { lane, services } = this.target;
     lane.gate.leave(this);
     if (this.#hasEnded) return;
-    if ('code' in error && error.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
       this.#stopReading(`the answer is longer than ${services.maxBodyBytes} bytes`);
-      return;
+    } else if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+      // The bank answered, with a status that undici does not pass on.
+      this.#end(this.#failure('refused', `its headers are longer than ${maxHeaderSize} bytes`));
+    } else {
+      const message =
+        describeTlsFailure(error) ?? (this.#isSent ? 'the connection broke' : lane.noConnection);
+      this.#end(this.#failure('unavailable', message, error));
     }
-    const message = describeTlsFailure(error) ?? (this.#isSent ? 'the connection broke' : lane.noConnection);
-    this.#end(this.#failure('unavailable', message, error));
   }
 
   /** Stops reading: for an error response, the status is enough. */

@@ -8,6 +8,7 @@ import { Call } from './call.ts';
 import { identityOf } from './credentials.ts';
 import { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
+import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
 import type { CallReport, TraceCall } from './report.ts';
@@ -30,6 +31,8 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
+  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  readonly gateways?: GatewayAnswers | undefined;
   /** The share of reads that may be tried again; 0 for none, a tenth by default. */
   readonly retryShare?: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
@@ -142,6 +145,7 @@ export function createBankClient(options: BankOptions): BankClient {
     maxBodyBytes: options.maxBodyBytes,
     retries: new RetryBudget(options.retryShare),
     reads,
+    gateways: options.gateways ?? knownGatewayAnswers,
     ...{ onCall, traceCall, onShed, onDrift, onUnreadable },
   };
   const targets = new Map<Operation, Target>(

@@ -38,12 +38,17 @@ export function withChunk(body: Buffer, size: number, chunk: Buffer): Buffer {
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
-/** The charset that an answer declares, in lower case; null if it declares none, or UTF-8. */
+/**
+ * The charset that an answer declares, in lower case; null if it declares none, or UTF-8. Some servers declare it in
+ * Content-Encoding.
+ */
 export function otherCharsetOf({ headers }: Pick<HttpResponse, 'headers'>): string | null {
-  const [, charset] =
+  const [, ofType = ''] =
     /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(String(headers['content-type'] ?? '')) ?? [];
-  const name = charset?.toLowerCase() ?? 'utf-8';
-  return name === 'utf-8' || name === 'utf8' ? null : name;
+  const ofEncoding = String(headers['content-encoding'] ?? '');
+  const saysNothing = (name: string) => /^(utf-?8|identity)?$/i.test(name);
+  if (!saysNothing(ofType)) return ofType.toLowerCase();
+  return saysNothing(ofEncoding) || decoderOf(ofEncoding) === null ? null : ofEncoding.toLowerCase();
 }
 
 /** Decodes a charset, and fails at bytes that are not in it; null if it is not known. */
@@ -69,8 +74,14 @@ export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text;
 }
 
-/** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
-export const gatewayErrors: ReadonlySet<number> = new Set([502, 503, 504]);
+/**
+ * Statuses that a proxy in front of the bank sends while the bank is unavailable or slow. 408 and 425 ask for the same request again;
+ * 520 to 527 are Cloudflare's (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
+ */
+export const gatewayErrors: ReadonlySet<number> = new Set([
+  ...[408, 425, 502, 503, 504],
+  ...[520, 521, 522, 523, 524, 525, 526, 527],
+]);
 
 /** A success whose body is only a part of the answer. */
 export const partialContent = 206;
@@ -80,8 +91,8 @@ export const partialContent = 206;
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql did not read a successful answer completely: the answer is too large, or encoded although no encoding
- *   was requested.
+ * - `refused`: bankql did not read a successful answer completely: the answer or its head is too large, or the answer is
+ *   encoded although no encoding was requested.
  * - `overloaded`: no connection became free in time.
  * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or because
  *   bankql had no time to read it.

@@ -2,6 +2,7 @@ import { writeExactJson } from '../contract/exact-json.ts';
 import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
 import type { Credentials } from './credentials.ts';
+import type { GatewayAnswers } from './gateway-answers.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
 
@@ -87,6 +88,8 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly trackId: string | null;
   /** As in CallInput. */
   readonly keepDigits: boolean;
+  /** The known answers of gateways in front of the bank. */
+  readonly gateways: GatewayAnswers;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Operation } from '../contract/operation.ts';
 import type { ShedReason } from '../load/capacity.ts';
 import type { CircuitBreaker } from './breaker.ts';
+import type { GatewayAnswers } from './gateway-answers.ts';
 import type { Lane } from './pools.ts';
 import type { CallReport, TraceCall } from './report.ts';
 import type { AnswerReports } from './response.ts';
@@ -23,6 +24,8 @@ export interface CallServices extends AnswerReports {
   readonly prefix: string;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
+  /** The known answers of gateways in front of the bank. */
+  readonly gateways: GatewayAnswers;
   readonly retries: RetryBudget;
   readonly reads: SharedReads;
   /** The following functions must not throw. */

@@ -1,4 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
+import { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { limits as fixedLimits, type Limits } from '../load/limits.ts';
 import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
@@ -51,6 +52,10 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
+      gateways: new GatewayAnswers({
+        notSent: values.BANK_PAYMENT_NOT_SENT,
+        hasOperatorKey: values.BANK_SUBSCRIPTION_KEY !== undefined,
+      }),
       network: { proxyUrl: bank === null ? null : (values.BANK_PROXY ?? null) },
       timeoutMs: values.BANK_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,

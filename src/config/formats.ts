@@ -140,6 +140,16 @@ export const outcomeWords = z
   )
   .default([]);
 
+/** Whole texts of gateways. They may contain commas. */
+export const gatewayTexts = z
+  .string()
+  .transform((list) => list.split('|').map((text) => text.trim()))
+  .refine(
+    (texts) => texts.every((text) => /\p{L}|\d/u.test(text) && text.length <= 200),
+    'give texts of up to 200 characters, separated by |, such as Slow down, please. Try again in # s.|Key expired.',
+  )
+  .default([]);
+
 /** A path in JSON: names and positions, separated by dots. Shape: its parts; none for the whole. */
 export const jsonPath = z
   .string()

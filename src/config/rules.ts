@@ -30,6 +30,11 @@ function checkPaymentWords(values: Values, refuse: Refuse): void {
   const both = values.BANK_PAYMENT_DONE.find((word) => rejected.includes(foldValue(word)));
   if (both !== undefined)
     refuse('BANK_PAYMENT_DONE', `BANK_PAYMENT_REJECTED has this word too: ${both}.`, 'BANK_PAYMENT_REJECTED');
+  const notSent = values.BANK_PAYMENT_NOT_SENT.map(foldValue);
+  for (const name of ['BANK_PAYMENT_DONE', 'BANK_PAYMENT_REJECTED'] as const) {
+    const shared = values[name].find((word) => notSent.includes(foldValue(word)));
+    if (shared !== undefined) refuse('BANK_PAYMENT_NOT_SENT', `${name} has this text too: ${shared}.`, name);
+  }
 }
 
 function checkPorts({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }: Values, refuse: Refuse): void {

@@ -7,6 +7,7 @@ import {
   bankAddress,
   collectorAddress,
   flag,
+  gatewayTexts,
   hostName,
   id,
   identityClaims,
@@ -155,6 +156,9 @@ export const sections = {
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
       'the same for a payment that the bank did not execute and will not execute',
+    ),
+    BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
+      'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
     ),
   },
   'The server': {

@@ -1,3 +1,4 @@
+import type { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { operations } from '../contract/operations.ts';
 import { StartError } from '../errors.ts';
 import { classifyPaymentResponse } from '../payments/classify.ts';
@@ -14,6 +15,7 @@ export function explainPaymentAnswer(
   answer: string,
   bankWords: BankWords,
   write: (text: string) => void,
+  gateways?: GatewayAnswers,
 ): number {
   const [, status, body = ''] = /^([1-5]\d\d)(?:\s+([\s\S]*))?$/.exec(answer) ?? [];
   if (status === undefined)
@@ -22,7 +24,7 @@ export function explainPaymentAnswer(
   const response = { status: Number(status), body: Buffer.from(body), headers };
   const states = [operations.postMakeTransaction, operations.putTransactionsRequestAccount].map(
     (operation) => {
-      const options = { operation, bankWords, sent: nothingSent, secrets: [] };
+      const options = { operation, bankWords, gateways, sent: nothingSent, secrets: [] };
       const { state, isAccepted, unknown, drifts } = classifyPaymentResponse(response, options);
       write(`${operation.id}: ${state}${isAccepted ? ' (accepted, not known to be executed)' : ''}\n`);
       if (drifts.length > 0) write(`    drift ${drifts.join(', ')}\n`);

@@ -1,4 +1,5 @@
 import { maxErrorLength } from '../bank/errors.ts';
+import { type GatewayAnswers, knownGatewayAnswers } from '../bank/gateway-answers.ts';
 import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import { withoutHeadOffice } from '../bank/ids.ts';
 import { isJsonType, type responseDrifts } from '../bank/response.ts';
@@ -20,7 +21,8 @@ import { toStoredResponse } from './stored-response.ts';
 /**
  * - `DONE`: the bank executed it. `answer`: the parts that bankql reads, see stored-response.ts.
  * - `REJECTED`: the bank did not execute it and will not.
- * - `RELEASED`: the answer refuses the caller, not the payment; nothing is kept, and the key is free again.
+ * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept, and the key is
+ *   free again.
  * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer` then as above.
  */
 interface PaymentVerdict {
@@ -53,6 +55,8 @@ type Sent = Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amoun
 interface ClassifyOptions {
   readonly operation: Operation;
   readonly bankWords: BankWords;
+  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  readonly gateways?: GatewayAnswers | undefined;
   /** The payment, which an answer may repeat. */
   readonly sent: Sent;
   /** Values that no stored answer may contain; the bank may repeat the request. */
@@ -86,8 +90,9 @@ export function classifyPaymentResponse(response: Answered, options: ClassifyOpt
     isAccepted: false,
     drifts: isForeign ? ['charset'] : [],
   });
+  const { gateways = knownGatewayAnswers } = options;
+  if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
   if (status === 401) return verdict(mayBeExecuted(body) ? 'UNKNOWN' : 'RELEASED');
-  if (isGatewayLimit(status, said.value)) return verdict('RELEASED');
   const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
   if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
   const { meaning, names } = readRefusal(status, said.value, options.bankWords);
@@ -453,13 +458,6 @@ function readReason(
   if (folded === 'status' && words.readText(text, bankWords) === 'neutral') return 'neutral';
   return reason === 'unknown' ? 'strange' : reason;
 }
-
-/** Whether the gateway refused the request before the bank saw it. */
-const isGatewayLimit = (status: number, value: unknown): boolean =>
-  isObject(value) &&
-  Object.keys(value).length === 2 &&
-  value.statusCode === status &&
-  (words.gatewayLimits[status]?.test(String(value.message)) ?? false);
 
 /** Whether a 401 speaks of an execution all the same: otherwise the caller was refused, whatever the body is. */
 function mayBeExecuted({ kind, value }: AnswerBody): boolean {

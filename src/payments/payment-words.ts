@@ -172,12 +172,6 @@ export function readText(text: string, words: BankWords): Reason {
   return clauses.length > 0 && clauses.every((clause) => isPhrase(clause, words)) ? 'reason' : 'unknown';
 }
 
-/** Azure API Management's refusals, before the bank saw the request. */
-export const gatewayLimits: Readonly<Record<number, RegExp>> = {
-  403: /^Out of (?:call volume|bandwidth) quota\. Quota will be replenished in [\d.:]+(?: days?)?\.$/,
-  429: /^Rate limit is exceeded\. Try again in \d+ seconds?\.$/,
-};
-
 /** Names of members that mean a failure if they have a value, and names that mean a failure if they are `false`. */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =

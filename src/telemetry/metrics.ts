@@ -63,6 +63,10 @@ export function createTelemetry(
     'Successful answers of the bank that could not be read, by bank operation.',
     { bank_operation: Object.keys(operations) },
   );
+  const refusedKeys = counter(
+    'bankql_subscription_key_refusals_total',
+    "Calls that a gateway in front of the bank refused because of the operator's subscription key.",
+  );
   const breakers = gauge(
     'bankql_breaker_open',
     '1 while calls of a bank operation are paused, because the bank did not answer them, or slowly.',
@@ -124,6 +128,7 @@ export function createTelemetry(
     registry,
     onCall(call: CallReport) {
       const { operation, status, reason, milliseconds } = call;
+      if (call.gateway === 'operator key') refusedKeys.inc();
       if (areMetricsRead)
         calls.observe(
           { bank_operation: operation, outcome: status ?? reason ?? 'failed' },

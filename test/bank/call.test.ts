@@ -5,6 +5,7 @@ import { Call } from '../../src/bank/call.ts';
 import { identityOf } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { Gate } from '../../src/bank/gate.ts';
+import { knownGatewayAnswers } from '../../src/bank/gateway-answers.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { RetryBudget } from '../../src/bank/retry.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
@@ -145,6 +146,7 @@ function handled() {
       origin: 'http://bank.invalid',
       prefix: '',
       maxBodyBytes: 1000,
+      gateways: knownGatewayAnswers,
       retries: new RetryBudget(1),
       reads,
       onCall: (report) => void reports.push(report),

@@ -83,10 +83,12 @@ describe('an answer that is odd and good', () => {
   });
 
   test.each<[string, Act]>([
-    ...['identity', 'Identity', ''].map((encoding): [string, Act] => [
-      `with content encoding "${encoding}"`,
-      reply(200, read.reply, { 'Content-Encoding': encoding }),
-    ]),
+    ...['identity', 'Identity', '', 'UTF-8', 'utf8', 'us-ascii', 'ISO-8859-1'].map(
+      (encoding): [string, Act] => [
+        `with content encoding "${encoding}"`,
+        reply(200, read.reply, { 'Content-Encoding': encoding }),
+      ],
+    ),
     [
       'after early hints',
       write('HTTP/1.1 103 Early Hints\r\nContent-Encoding: br\r\n\r\n', answer(200, read.reply)),
@@ -124,6 +126,20 @@ describe('an answer that is not read, because it is encoded or too long, counts 
     expect((await failedCall(change, client)).error.extensions).toMatchObject({ code: ofWrite, status });
     expect(bank.requests).toHaveLength(2);
   });
+});
+
+test('an encoding that was not asked for is named, and headers that are too long do not pause the calls', async () => {
+  const long = write(`${head}X: ${'x'.repeat(20_000)}\r\n\r\n{}`);
+  const { bank, client } = await connect(long, { ...limits, breakerThreshold: 0.01 });
+  for (let call = 0; call < 25; call++)
+    expect((await failedCall(read, client)).error.message).toBe(
+      "The bank's answer to getBranches is not read: its headers are longer than 16384 bytes.",
+    );
+  bank.behave(reply(200, '{}', { 'Content-Encoding': 'aws-chunked' }));
+  expect((await failedCall(read, client)).error.message).toBe(
+    "The bank's answer to getBranches is not read: its Content-Encoding is aws-chunked, although bankql asks for none.",
+  );
+  expect(bank.requests).toHaveLength(26);
 });
 
 test.each([301, 302, 303, 307, 308])(

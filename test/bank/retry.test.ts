@@ -94,7 +94,7 @@ describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
 });
 
 const words: readonly (readonly [string, Act])[] = [
-  ...[301, 400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 505].map(
+  ...[301, 400, 401, 403, 404, 409, 422, 429, 500, 501, 505].map(
     (status) => [`answers with ${status}`, reply(status, '{}')] as const,
   ),
   ['answers with 503 and says when to ask again', reply(503, '{}', { 'Retry-After': '1' })],

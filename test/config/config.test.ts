@@ -93,6 +93,11 @@ test.each<[Record<string, string>, string]>([
     { BANK_PAYMENT_REJECTED: 'In doubt', BANK_PAYMENT_DONE: 'POSTED, in_doubt' },
     'BANK_PAYMENT_REJECTED has this word too',
   ],
+  [{ BANK_PAYMENT_NOT_SENT: 'Slow down.||Wait.' }, 'give texts of up to 200 characters, separated by |'],
+  [
+    { BANK_PAYMENT_REJECTED: 'limit reached', BANK_PAYMENT_NOT_SENT: 'Wait.|Limit reached' },
+    'BANK_PAYMENT_REJECTED has this text too',
+  ],
   [{ BANK_PAYMENT_STATUS: 'data..status' }, 'give a path such as data.status'],
   [{ BANK_PAYMENT_RECEIPT: '.id' }, 'give a path such as data.status'],
   [{ CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is not an origin'],

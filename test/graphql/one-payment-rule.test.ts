@@ -104,6 +104,7 @@ describe('effects of mutations', () => {
     ['BANK_UNAVAILABLE', 'NOT_SENT'],
     ['BANK_TIMEOUT', 'NOT_SENT'],
     ['UNAUTHENTICATED', 'NOT_SENT', { status: 401 }],
+    ['RATE_LIMITED', 'NOT_SENT', { status: 429 }],
     ['IDEMPOTENCY_IN_PROGRESS', 'PENDING'],
     ['OUTCOME_UNKNOWN', 'UNKNOWN', { status: 503 }],
     ['BANK_REJECTED', 'REJECTED'],

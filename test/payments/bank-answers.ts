@@ -233,7 +233,10 @@ unknowable 500 { "statusCode": 500, "message": "Internal server error", "activit
 unknowable 429 {"fault":{"faultstring":"Rate limit quota violation. Quota limit  exceeded. Identifier : _default","detail":{"errorcode":"policies.ratelimit.QuotaViolation"}}}
 unknowable 403 {"fault":{"faultstring":"Access Denied for client ip","detail":{"errorcode":"accesscontrol.IPDeniedAccess"}}}
 unknowable 504 {"fault":{"faultstring":"Gateway Timeout","detail":{"errorcode":"messaging.adaptors.http.flow.GatewayTimeout"}}}
-unknowable 429 {"message":"API rate limit exceeded"}
+refused! 429 {"message":"API rate limit exceeded"}
+refused! 429 {"message":"API rate limit exceeded","request_id":"2f3a6a4cbf1d8f0b1a3a5b6b4a5c5d2e"}
+refused! 429 {"message":"Too Many Requests"}
+refused! 429 {"message":"Limit Exceeded"}
 unknowable 503 {"message":"failure to get a peer from the ring-balancer"}
 unknowable 502 <html><head><title>502 Bad Gateway</title></head></html>
 unknowable 504 upstream request timeout

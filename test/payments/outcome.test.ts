@@ -47,6 +47,14 @@ const faults: readonly [string, Act][] = [
       'Content-Type': 'application/json; charset=windows-1252',
     }),
   ],
+  [
+    '200 in another charset, which its encoding names',
+    reply(200, '{"id":"TX"}', { 'Content-Encoding': 'utf-16le' }),
+  ],
+  [
+    '200 with 20 kB of headers',
+    write(head(`${json}\r\nX: ${'x'.repeat(20_000)}\r\nContent-Length: 2`), '{}'),
+  ],
   ['200 with an encoded body', reply(200, 'x', { 'Content-Encoding': 'gzip' })],
   ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
 ];
@@ -64,6 +72,11 @@ const answers: readonly (readonly [string, Act, string])[] = [
   ['200 and nothing', reply(200, '', { 'Content-Type': '' }), 'DONE'],
   ['200 with an object', reply(200, '{}'), 'DONE'],
   ['200 with OK', reply(200, 'OK', { 'Content-Type': 'text/plain' }), 'DONE'],
+  [
+    '200 in UTF-8, which its encoding names',
+    reply(200, '{"id":"TX"}', { 'Content-Encoding': 'UTF-8' }),
+    'DONE',
+  ],
   ['200 behind a BOM', reply(200, '\uFEFF{"id":"TX"}'), 'DONE'],
   ['200 and a failure', reply(200, '{"status":"Declined"}'), 'BANK_REJECTED'],
   ['204', write('HTTP/1.1 204 No Content\r\n\r\n'), 'DONE'],

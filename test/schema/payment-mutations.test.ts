@@ -145,14 +145,15 @@ describe('makeTransaction', () => {
     ]);
   });
 
-  test('has no payment, but the Track-ID of its call, where the bank did not know the caller', async () => {
+  test('has neither a payment nor a Track-ID where the bank did not know the caller', async () => {
     await using fixture = await start();
     fixture.bank.on(transfer, { status: 401, body: {} });
     expect(await fixture.pay()).toMatchObject({
       payment: null,
-      userErrors: [{ code: 'UNAUTHENTICATED', trackId: onlyCall(fixture.bank).headers['track-id'] }],
+      userErrors: [{ code: 'UNAUTHENTICATED', trackId: null }],
       errors: undefined,
     });
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   test('says the same of a payment that an operator settled as refused as its record', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { GatewayAnswers } from '../../src/bank/gateway-answers.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { type Reply, startRecordingBank } from '../support/recording-bank.ts';
@@ -86,6 +87,84 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     const ends = endedIn(fixture.bankql).map(({ state, status }) => `${state} ${status}`);
     expect(ends).toEqual(['RELEASED 401', 'RELEASED 401', 'DONE 200']);
   });
+
+  const refusedKey = {
+    statusCode: 401,
+    message:
+      'Access denied due to missing subscription key. Make sure to include subscription key when making requests to an API.',
+  };
+  const quota = {
+    statusCode: 403,
+    message: 'Out of call volume quota. Quota will be replenished in 00:07:11.',
+  };
+  const gateways = (hasOperatorKey: boolean) =>
+    new GatewayAnswers({ hasOperatorKey, notSent: ['Slow down, please. Wait # s.', 'Key expired'] });
+  const waits = { retryable: true, retryAfter: 60 };
+
+  // A client that took one of them for the bank's refusal would pay again under a new key.
+  test.each<[string, Reply, boolean, { readonly code: string; readonly [detail: string]: unknown }]>([
+    [
+      'over its quota',
+      { status: 403, body: quota, headers: { 'Retry-After': '431' } },
+      false,
+      { code: 'RATE_LIMITED', ...waits },
+    ],
+    [
+      'over its rate',
+      { status: 429, body: { message: 'API rate limit exceeded' } },
+      false,
+      { code: 'RATE_LIMITED', ...waits, retryAfter: 1 },
+    ],
+    [
+      'over a limit in the operator’s words',
+      { status: 429, body: 'Slow down, please. Wait 12 s.', headers: { 'Retry-After': '12' } },
+      false,
+      { code: 'RATE_LIMITED', ...waits, retryAfter: 12 },
+    ],
+    [
+      'without the caller’s key',
+      { status: 401, body: refusedKey },
+      false,
+      { code: 'UNAUTHENTICATED', retryable: false },
+    ],
+    [
+      'with an old key, in the operator’s words',
+      { status: 403, body: { error: 'Key expired' } },
+      false,
+      { code: 'UNAUTHENTICATED', retryable: false },
+    ],
+    [
+      'without the operator’s key',
+      { status: 401, body: refusedKey },
+      true,
+      { code: 'BANK_UNAVAILABLE', ...waits },
+    ],
+  ])(
+    'that a gateway refuses %s leaves the key free, and is told so',
+    async (_, reply, hasOperatorKey, details) => {
+      await using fixture = await startBankqlFixture({ bankOptions: { gateways: gateways(hasOperatorKey) } });
+      fixture.bank.otherwise(reply);
+      const { errors } = await fixture.ask(document);
+      expect(errors).toMatchObject([
+        {
+          message: expect.stringMatching(
+            / Nothing was executed: the same idempotency key may be used again\.$/,
+          ),
+          extensions: { ...details, operation, status: reply.status, idempotencyKey: 'key' },
+        },
+      ]);
+      expect(errors?.[0]?.extensions).not.toHaveProperty('trackId');
+      expect((await fixture.ask(recorded)).data).toEqual({ payment: null });
+      fixture.bank.otherwise({ body: accepted });
+      expect((await fixture.ask(document)).data).toEqual({ [field]: { replayed: false } });
+      expect(fixture.bank.calls).toHaveLength(2);
+      const ends = endedIn(fixture.bankql).map(({ state, code, status }) => [state, code, status]);
+      expect(ends).toEqual([
+        ['RELEASED', details.code, reply.status],
+        ['DONE', null, 200],
+      ]);
+    },
+  );
 
   test.each(unknowns)('that ends in %s is never sent again', async (name, reply, status) => {
     await using fixture = await startBankqlFixture(

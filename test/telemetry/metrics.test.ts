@@ -10,6 +10,7 @@ const call: CallReport = {
   operation: 'getBranches',
   status: 200,
   failure: null,
+  gateway: null,
   reason: null,
   milliseconds: 12,
   trackId: null,
