@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
+import { isEmpty } from '../contract/record.ts';
+import { mayBeMisspelled, otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
@@ -31,6 +33,8 @@ export interface Drift {
   readonly operation: string;
   /** The field's path in a record, such as `location.latitude`; of the answer itself, one of `responseDrifts`. */
   readonly field: string;
+  /** The members that are not read, if the drift is `spelling`. */
+  readonly names?: readonly string[];
 }
 
 /** The kinds of drift that concern a whole answer, each with its description. */
@@ -39,8 +43,9 @@ export const responseDrifts = {
   'byte-order-mark': 'a byte order mark stands before the JSON',
   charset: 'the JSON is in another charset than UTF-8, which it declares',
   envelope: 'the record or list is not where the contract has it',
-  'empty-record': 'the record, or the object around the list, has no member',
-  'empty-body': 'a PUT is answered without the record',
+  'empty-record': 'the record, or the object around the list, has no member, or the list is null',
+  'empty-body': 'a PUT is answered without the record, or a list with an empty body',
+  spelling: 'the names of members are in another spelling, and their values are not read',
   'payment-answer': 'the answer to a payment has members or texts that bankql does not know',
 } as const;
 
@@ -50,7 +55,7 @@ type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber). A charset that it declares is
- * decoded.
+ * decoded. Undefined for an empty body whose head says that it is empty.
  * Errors: BANK_BAD_RESPONSE if it is not JSON, not in UTF-8 or its charset, only a part of an answer, or would take too long to
  *         parse; its text is never shown.
  */
@@ -64,6 +69,7 @@ export function parseResponse(
     if (details.operation) onDrift?.({ operation: details.operation, field });
   };
   if (response.status === partialContent) throw badResponse('is only a part (status 206)', details);
+  if (saysEmpty(response)) return undefined;
   const type = response.headers['content-type'];
   const isTyped = type === undefined || jsonType.test(String(type));
   if (!isTyped && !untoldType.test(String(type)))
@@ -106,6 +112,13 @@ function encodingFault(response: HttpResponse): string | null {
 
 const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body.length === 0 || /^\s*$/.test(textOf({ body }));
+
+/**
+ * Whether a body is empty and its head says so. If only the connection's end tells the body's, the answer may have been cut off
+ * before its first byte.
+ */
+const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
+  status === 200 && body.length === 0 && ('content-length' in headers || 'transfer-encoding' in headers);
 
 /** Whether a PUT is answered with nothing but its status, as 204 has it. */
 export const isEmptyResponse = (response: HttpResponse): boolean =>
@@ -151,9 +164,13 @@ export function readPlainAnswer(
   if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
   const json = parsePlain(body.toString());
   if (!isObject(json) || hasError(json)) return undefined;
-  if (envelope === null) return isRecord(operation, json) && validate(json) ? json : undefined;
-  const list = json[envelope];
-  return Array.isArray(list) && list.length <= maxRecords && list.every(validate) ? list : undefined;
+  const content = envelope === null ? json : json[envelope];
+  const isList = Array.isArray(content);
+  if (isList !== (envelope !== null) || (isList && content.length > maxRecords)) return undefined;
+  if (!isList && !isRecord(operation, json)) return undefined;
+  // One record tells: a bank spells a name the same in all of them.
+  if (mayBeMisspelled(answer, isList ? content[0] : content)) return undefined;
+  return (isList ? content.every(validate) : validate(content)) ? content : undefined;
 }
 
 /** JSON without drift; undefined if it has any, or is none. */
@@ -246,6 +263,13 @@ function* validatingResponse<T extends Operation>(
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
 
+  // One record tells: a bank spells a name the same in all of them.
+  const names =
+    operation.answer === null
+      ? []
+      : otherSpellings(operation.answer, Array.isArray(value) ? value[0] : value);
+  if (names.length > 0) onDrift?.({ operation: operation.id, field: 'spelling', names });
+
   // The only place where JSON gets the contract's type. Members outside of the contract have no type.
   const validate = validators[operation.id] ?? (() => false);
   const isList = operation.envelope !== null && Array.isArray(value);
@@ -284,6 +308,7 @@ export const maxListLength = 10_000;
 const isTooLong = (field: unknown) => Array.isArray(field) && field.length > maxListLength;
 
 function nothingIn({ envelope }: Operation, json: unknown): string {
+  if (json === undefined) return 'is empty';
   if (!isObject(json)) return 'is not a JSON object';
   return envelope === null ? 'holds nothing that the contract knows' : `has no list under "${envelope}"`;
 }
@@ -327,8 +352,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
   readonly value: unknown;
-  /** `envelope`: the content is not where the specification has it; `empty-record`: it is empty. Null if neither. */
-  readonly drift: 'envelope' | 'empty-record' | null;
+  /** One of `responseDrifts`; null if the content is where the specification has it. */
+  readonly drift: 'envelope' | 'empty-record' | 'empty-body' | null;
 }
 
 /** An answer that contains an error, although its status is 2xx. */
@@ -376,16 +401,25 @@ function contentInPlace(operation: Operation, answer: JsonObject | null): Respon
 
 function contentElsewhere(operation: Operation, json: unknown): ResponseContent | undefined {
   const isOneRecord = operation.envelope === null;
+  const isListRead = !isOneRecord && operation.kind === 'read';
+  if (json === undefined) return isListRead ? { value: [], drift: 'empty-body' } : undefined;
   // A bank may leave out every field of a record. Only the answer to a payment must have the key of
   // the list.
-  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || operation.kind === 'read'))
+  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || isListRead))
     return { value: isOneRecord ? json : [], drift: 'empty-record' };
   for (const candidate of [...wrapped(operation, json), json]) {
     const value = isOneRecord ? recordIn(operation, candidate) : listIn(operation, candidate);
     if (value !== undefined) return { value, drift: 'envelope' };
   }
-  return undefined;
+  return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
 }
+
+/** Whether an answer holds null in place of its list, and nothing beside it that may say why. */
+const hasNullList = (operation: Operation, json: unknown): boolean =>
+  isObject(json) &&
+  // `{"message": null}` may be an error without words.
+  envelopeNames(operation, json).some((name) => json[name] === null && !wordName.test(name)) &&
+  Object.values(json).every((value) => value === 0 || isEmpty(value));
 
 function recordIn(operation: Operation, candidate: unknown): JsonObject | undefined {
   const only: unknown = Array.isArray(candidate) && candidate.length === 1 ? candidate[0] : candidate;

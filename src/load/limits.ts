@@ -41,9 +41,10 @@ const table = {
   queryDepth: count(15, 'levels in a query'),
   queryAliases: count(
     30,
-    'aliases in a query; a fragment counts each time it is spread, here and in the next three limits',
+    'aliases below the root of a query; a fragment counts each time it is spread, here and in the next three limits',
   ),
-  queryRootFields: count(20, 'fields at the root of a query'),
+  // A gateway sends the fields that it delegates within one tick as one query, each at the root.
+  queryRootFields: count(50, 'fields at the root of a query'),
   queryDirectives: count(20, 'directives in a query'),
   queryFields: count(500, 'fields in a query'),
   // The longest valid document with all its variables takes about half of this.

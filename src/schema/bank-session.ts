@@ -1,5 +1,5 @@
 import type { BankClient, BankRead } from '../bank/client.ts';
-import type { Credentials } from '../bank/credentials.ts';
+import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
@@ -179,6 +179,7 @@ export class BankSession {
     let isAgain = false;
     try {
       return await bank.update(record, {
+        caller: identityOf(credentials).name,
         deadline: this.#deadline,
         read: () => {
           if (isAgain) this.#calls--;

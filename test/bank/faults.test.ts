@@ -101,12 +101,20 @@ describe('an answer that is odd and good', () => {
     ['in HTTP/1.0', writeThen('end', `HTTP/1.0 200 OK\r\n\r\n${read.reply}`)],
     ['byte by byte', drip(answer(200, read.reply).toString(), 1)],
     ['with status 201', reply(201, read.reply)],
+    ['without a body, for a list', write(`${head}Content-Length: 0\r\n\r\n`)],
+    ['without a chunk, for a list', write(`${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`)],
     ['as long as it may be', reply(200, read.reply.padEnd(limits.maxBodyBytes))],
   ])('is read: %s', async (_, act) => {
     const { bank, client } = await connect(act, limits);
     expect((await read.run(client)).answer).toEqual(read.answer);
     expect(bank.requests).toHaveLength(1);
   });
+});
+
+test('an empty body that only the end of the connection ends may have been cut off: a list is not empty by it', async () => {
+  const { bank, client } = await connect(writeThen('end', `${head}\r\n`), limits);
+  expect((await failedCall(read, client)).error.extensions).toMatchObject({ code: 'BANK_BAD_RESPONSE' });
+  expect(bank.requests).toHaveLength(1);
 });
 
 describe('an answer that is not read, because it is encoded or too long, counts by its status', () => {

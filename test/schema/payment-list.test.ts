@@ -208,6 +208,19 @@ describe('payments', () => {
     }
   });
 
+  test('begin where they would without a cursor, if it is empty', async () => {
+    await using fixture = await setUp();
+    await fixture.pay('older');
+    await fixture.pay('newer');
+    for (const page of [
+      { after: '', before: '' },
+      { last: 2, before: '' },
+    ])
+      expect(await fixture.keys(page)).toEqual(['newer', 'older']);
+    const { data } = await fixture.ask(PaymentPage, { after: '' });
+    expect(data?.payments?.pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
+  });
+
   test("behind another caller's cursor are the caller's own", async () => {
     await using fixture = await setUp();
     const another = { ...credentials, 'Auth-ID': 'another' };

@@ -145,6 +145,11 @@ test.each([
   ['{ bank(bankId: "a/b") { bankId branches { totalCount } } }', ['bankId']],
   ['{ bank { branches(first: -1) { totalCount } } }', ['first']],
   ['{ bank { branches(after: "x") { totalCount } } }', ['after']],
+  [`{ bank { branches(search: "${'x'.repeat(256)}") { totalCount } } }`, ['search']],
+  [
+    `{ bank { account(accountId: "A") { otherAccounts(search: "${'x'.repeat(256)}") { totalCount } } } }`,
+    ['search'],
+  ],
   [
     '{ bank { branches(near: { latitude: 1, longitude: 0, radiusKm: -1 }) { totalCount } } }',
     ['near', 'radiusKm'],

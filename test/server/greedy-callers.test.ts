@@ -201,7 +201,7 @@ describe('operations that wait', () => {
     const engine = createBankqlYoga({
       ...services,
       documentCacheBytes: 64 * 1024 * 1024,
-      documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
+      documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 },
       introspection: true,
       unexpected: () => {},
     });

@@ -46,6 +46,16 @@ const connectionFaults: readonly Fault[] = [
     act: writeThen('end', `${head}Transfer-Encoding: chunked\r\n\r\nf\r\n{"branches":[]}\r\n`),
     codes: broken,
   },
+  {
+    what: 'ends before a body of known length',
+    act: writeThen('end', `${head}Content-Length: 15\r\n\r\n`),
+    codes: broken,
+  },
+  {
+    what: 'ends before the first chunk',
+    act: writeThen('end', `${head}Transfer-Encoding: chunked\r\n\r\n`),
+    codes: broken,
+  },
   { what: 'does not speak HTTP', act: write('SSH-2.0-OpenSSH_9.2\r\n'), codes: broken },
   {
     what: 'switches protocols',
