@@ -351,8 +351,9 @@ export class Call<T extends Operation = Operation>
   /** The end of an attempt. */
   #end(result: HttpResult): void {
     this.#hasEnded = true;
-    const { breaker, services } = this.target;
-    const { retries } = services;
+    const { breaker, operation } = this.target;
+    const { retries, refusedReads } = this.target.services;
+    if (operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
     if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
     this.#report(result);
     // The operation may end while its call is reported.

@@ -11,6 +11,7 @@ import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.t
 import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
+import { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';
 import { bodyOf, type CallInput, pathOf } from './request.ts';
 import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './response.ts';
@@ -97,6 +98,8 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates the same reads as a write, without sending it (SharedReads.invalidate). */
   invalidate(call: Call): void;
+  /** Whether a read got the same 401 in this process (refused-reads.ts). */
+  isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
   /**
@@ -146,6 +149,7 @@ export function createBankClient(options: BankOptions): BankClient {
     retries: new RetryBudget(options.retryShare),
     reads,
     gateways: options.gateways ?? knownGatewayAnswers,
+    refusedReads: new RefusedReads(),
     ...{ onCall, traceCall, onShed, onDrift, onUnreadable },
   };
   const targets = new Map<Operation, Target>(
@@ -228,6 +232,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     invalidate: (call) => reads.invalidate(call),
+    isRefusalOfReads: (response) => services.refusedReads.has(response),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
     held: lanes.held,

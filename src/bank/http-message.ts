@@ -66,6 +66,19 @@ export function inUtf8(body: Buffer, charset: string): Buffer {
   return decoder === null ? body : Buffer.from(decoder.decode(body));
 }
 
+type Headers = HttpResponse['headers'];
+
+/** Whether the head of an answer says where its body ends. Without that, a body that was cut looks like a whole one. */
+export const isSaidToEnd = (headers: Headers): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+
+/** Whether the head says that there is no body, or that it ends at once. An encoded body of an error is not read, and looks empty too. */
+export const isSaidToBeEmpty = (headers: Headers): boolean => {
+  const length = headers['content-length'];
+  const isEmpty = length === undefined ? isSaidToEnd(headers) : /^0+$/.test(String(length));
+  return isEmpty && headers['content-encoding'] === undefined;
+};
+
 export const byteOrderMark = '\ufeff';
 
 /** A body's text, which has to be in UTF-8, without a byte order mark. */

@@ -137,6 +137,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
       statusPath: values.BANK_PAYMENT_STATUS,
       receiptPath: values.BANK_PAYMENT_RECEIPT,
+      neutralPaths: values.BANK_PAYMENT_NEUTRAL,
     }),
     state: {
       // If it is null, contradictions() has reported it.

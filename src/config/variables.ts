@@ -12,6 +12,7 @@ import {
   id,
   identityClaims,
   jsonPath,
+  jsonPaths,
   keysAddress,
   line,
   milliseconds,
@@ -149,7 +150,10 @@ export const sections = {
       "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
-      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id',
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id and every member beside the path is known',
+    ),
+    BANK_PAYMENT_NEUTRAL: jsonPaths.describe(
+      'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql reads neither them nor what is in them',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',

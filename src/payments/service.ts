@@ -40,6 +40,7 @@ import {
   paymentDetails,
   pendingRecord,
   recordId,
+  textsOf,
 } from './record.ts';
 import {
   type OnPage,
@@ -221,7 +222,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const { status } = response;
       const { gateways } = call;
       const verdict = classifyPaymentResponse(response, {
-        ...{ operation, bankWords, gateways, sent: details, secrets },
+        ...{ operation, bankWords, gateways, secrets, now: now() },
+        sent: { ...details, trackId: record.trackId, createdAt, others: textsOf(input) },
+        isRefusalOfReads: bank.isRefusalOfReads,
       });
       const said = bankText(response, secretsOf(input.credentials)) || null;
       const refusal =

@@ -6,6 +6,7 @@ import { identityOf } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { Gate } from '../../src/bank/gate.ts';
 import { knownGatewayAnswers } from '../../src/bank/gateway-answers.ts';
+import { RefusedReads } from '../../src/bank/refused-reads.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { RetryBudget } from '../../src/bank/retry.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
@@ -147,6 +148,7 @@ function handled() {
       prefix: '',
       maxBodyBytes: 1000,
       gateways: knownGatewayAnswers,
+      refusedReads: new RefusedReads(),
       retries: new RetryBudget(1),
       reads,
       onCall: (report) => void reports.push(report),
