@@ -1,5 +1,6 @@
 import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { isJsonType } from './answer.ts';
 import { secretsOf } from './credentials.ts';
 import {
   gatewayErrors,
@@ -10,7 +11,7 @@ import {
   textOf,
 } from './http-message.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
-import { codeName, errorName, errorWords, isJsonType } from './response.ts';
+import { codeName, errorName, errorWords } from './tolerance.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;
