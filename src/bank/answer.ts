@@ -13,6 +13,7 @@ import {
   decoderOf,
   type HttpResponse,
   inUtf8,
+  isJsonType,
   otherCharsetOf,
   partialContent,
   textOf,
@@ -20,10 +21,6 @@ import {
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { contentOf, ErrorInSuccess, hasError, isRecord } from './tolerance.ts';
-
-const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
-
-export const isJsonType = (type: string): boolean => jsonType.test(type);
 
 /** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
@@ -71,7 +68,7 @@ export function parseResponse(
   if (response.status === partialContent) throw badResponse('is only a part (status 206)', details);
   if (saysEmpty(response)) return undefined;
   const type = response.headers['content-type'];
-  const isTyped = type === undefined || jsonType.test(String(type));
+  const isTyped = type === undefined || isJsonType(String(type));
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
   try {

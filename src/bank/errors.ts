@@ -1,11 +1,11 @@
 import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
-import { isJsonType } from './answer.ts';
 import { secretsOf } from './credentials.ts';
 import {
   gatewayErrors,
   type HttpResponse,
   inUtf8,
+  isJsonType,
   otherCharsetOf,
   type TransportFailure,
   textOf,

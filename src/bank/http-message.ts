@@ -65,6 +65,10 @@ export class IncomingResponse {
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
+const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
+
+export const isJsonType = (type: string): boolean => jsonType.test(type);
+
 /**
  * The charset that an answer declares, in lower case; null if it declares none, or UTF-8. Some servers declare it in
  * Content-Encoding.

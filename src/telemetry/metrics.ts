@@ -55,7 +55,7 @@ export function createTelemetry(
   );
   const drifts = counter(
     'bankql_bank_drift_total',
-    'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
+    'Fields of answers that the bank writes otherwise than the specification says, and that were taken for what they mean.',
     { bank_operation: null, field: null },
   );
   const unreadable = counter(
