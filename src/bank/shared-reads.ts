@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
 import type { Identity } from './credentials.ts';
 import { OperationDeadline, type Waiter } from './deadline.ts';
@@ -70,11 +71,7 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'B
 
 /** How long a stale answer may be served while the bank is unavailable. */
 const staleMs = 10 * 60 * 1000;
-/**
- * The memory that a cached answer takes, as a multiple of its bytes: measured 1.7 for usual records, 4.5 for the shortest. The
- * overhead of an entry is added, in bytes: answers may be as short as `{}`.
- */
-const cachedTimes = 5;
+/** The memory of an entry of the cache beside its answer, which may be as short as `{}`, in bytes. */
 const entryBytes = 500;
 /** An answer up to this size may always arrive, in bytes. */
 const smallAnswer = 128 * 1024;
@@ -113,7 +110,7 @@ export class SharedReads {
         ? null
         : new LRUCache({
             maxSize: publicCacheBytes,
-            sizeCalculation: ({ result }, key) => cachedTimes * result.bytes + 2 * key.length + entryBytes,
+            sizeCalculation: ({ result }, key) => parsedTimes * result.bytes + 2 * key.length + entryBytes,
           });
   }
 
