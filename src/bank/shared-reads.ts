@@ -123,10 +123,12 @@ export class SharedReads {
     const { operationDeadline, unshared = false } = limits;
     const ended = operationDeadline?.ended ?? null;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
-    const { operation, caller } = call;
+    const { operation, credentials } = call;
     const isPublic = operation.audience === 'public';
-    const group = isPublic ? publicGroup : caller.id;
-    const key = isPublic ? `${caller.keyId} ${keyOf(call.path, call.body)}` : keyOf(call.path, call.body);
+    const group = isPublic ? publicGroup : credentials.id;
+    const key = isPublic
+      ? `${credentials.keyId} ${keyOf(call.path, call.body)}`
+      : keyOf(call.path, call.body);
     const known = isPublic && !unshared ? this.#cached(key) : null;
     if (known !== null && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
       this.note(operation.id, limits, 'cached');
@@ -136,7 +138,15 @@ export class SharedReads {
     const joined = inFlight !== undefined && performance.now() < inFlight.joinableUntil ? inFlight : null;
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#options;
-      const reader = new Reader(joined ?? call, caller, limits, timeoutMs, wanted, resolve, reject);
+      const reader = new Reader(
+        joined ?? call,
+        credentials.caller,
+        limits,
+        timeoutMs,
+        wanted,
+        resolve,
+        reject,
+      );
       reader.known = known;
       reader.isJoined = joined !== null;
       if (joined !== null) return joined.join(reader);
@@ -146,8 +156,8 @@ export class SharedReads {
   }
 
   /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
-  endJoining({ operation, caller }: Call): void {
-    this.#open.delete(caller.id);
+  endJoining({ operation, credentials }: Call): void {
+    this.#open.delete(credentials.id);
     if (operation.audience === 'public') this.#open.delete(publicGroup);
   }
 

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/bank/call.ts';
-import { identityOf } from '../../src/bank/credentials.ts';
+import { noCredentials, requestCredentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { Gate } from '../../src/bank/gate.ts';
 import { knownGatewayAnswers } from '../../src/bank/gateway-answers.ts';
@@ -154,7 +154,7 @@ function handled() {
       onCall: (report) => void reports.push(report),
     },
   };
-  const call = new Call(target, identityOf(canaries), '/', null, false);
+  const call = new Call(target, requestCredentials(canaries), '/', null, false);
   const result = reads.read(call, {}, 'answer');
   return { call, gate, reports, result, dispatched };
 }
@@ -210,6 +210,6 @@ test('a call that is over leads to nothing of its caller or its operation', asyn
   call.onResponseData(controller, Buffer.from('{"email":"a@b"}'));
   call.onResponseEnd(controller);
   await result;
-  expect(Object.values(call.credentials)).toEqual([null, null, null]);
+  expect(call.credentials).toBe(noCredentials);
   expect(call.request.headers).toEqual([]);
 });
