@@ -42,13 +42,21 @@ export interface BankqlService extends Service, ServiceStart, Pick<RunningServer
   stop(options?: ServerCloseOptions): Promise<void>;
 }
 
+/** Options of a worker, which shares its port with others. */
+interface WorkerOptions {
+  /** Whether it is one. Its primary announces the workers, serves their metrics, and counts their REST calls. */
+  readonly isWorker?: boolean;
+  /** Gives up a start that does not listen yet. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. `isWorker`: it is one of several workers that
- * share a port. Their primary announces them, serves their metrics, and counts their REST calls.
+ * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank.
+ * Errors: StartError; those of \`listen\`, such as EADDRINUSE; the signal's reason.
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false, limits: ownLimits, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
+  { isWorker = false, signal, limits: ownLimits, ...embedding }: Embedding & WorkerOptions = {},
 ): Promise<BankqlService> {
   const config = readConfig(environment, { ...limits, ...ownLimits });
   const secrets = operatorsSecrets(config);
@@ -131,6 +139,7 @@ export async function serveBankql(
     onFailure: telemetry.onPaymentFailure,
   });
   telemetry.watchStore(store);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -144,6 +153,10 @@ export async function serveBankql(
     identity &&
     (await import('../server/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
   const headers = identity === null ? sandbox && alice : bearer;
+  const metricsServer =
+    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
+  signal?.throwIfAborted();
+  // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({
     ...telemetry,
     ...config.server,
@@ -177,9 +190,6 @@ export async function serveBankql(
       warnOfExpiry(tls, logger, Date.now());
     });
   const unwatchTls = reloadTls && watchBankTls(bankTls, reloadTls, logger);
-  const metricsServer =
-    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
-  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,

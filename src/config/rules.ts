@@ -3,7 +3,8 @@ import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
-import { shownValue } from './environment.ts';
+import type { ConfigProblem } from './config-error.ts';
+import { type Environment, shownValue } from './environment.ts';
 import type { Values, VariableName } from './variables.ts';
 
 /** Reports a problem: the variable to change, the remedy, and the other variables involved. */
@@ -154,6 +155,19 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
       'STATE_URL',
     );
 }
+
+/** Node's own variable that accepts every certificate: anybody on the way could answer as the bank, or as the issuer of tokens. */
+export const acceptedCertificates = (environment: Environment, { BANK_BASE_URL }: Values): ConfigProblem[] =>
+  environment.NODE_TLS_REJECT_UNAUTHORIZED !== '0' || BANK_BASE_URL === undefined
+    ? []
+    : [
+        {
+          variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
+          value: '0',
+          remedy:
+            "with a bank, certificates have to be checked: leave it out, and name the authority of the bank's certificate with BANK_TLS_CA.",
+        },
+      ];
 
 /** The store of payment records; null if the operator has to name it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {

@@ -10,8 +10,8 @@ import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
 import { toStoredResponse } from './stored-response.ts';
-import { type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
-import { isTaught, readPaths, taughtContent } from './taught-answer.ts';
+import { type Finding, finding, type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
+import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
  * The meaning of the bank's answer to a payment, in a closed world: an answer decides only if bankql understands all of it.
@@ -50,7 +50,7 @@ export interface StrangeAnswer extends UnknownAnswer {
   readonly text: string | null;
 }
 
-interface ClassifyOptions extends Omit<ReadOptions, 'now'> {
+interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
   /** The answers of gateways in front of the bank (default: those that are known without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
@@ -65,10 +65,14 @@ type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
 /** Without 409: the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
+/** With these, a gateway or bank may refuse a request before it reads the payment. */
+const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
-  const options = { ...given, now: given.now ?? Date.now() };
+  const bankWords = bankWordsFor(given.operation, given.bankWords);
+  const isLong = response.body.length > maxErrorLength;
+  const options = { ...given, bankWords, isLong, now: given.now ?? Date.now() };
   // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
@@ -79,12 +83,16 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   });
   const { gateways = knownGatewayAnswers } = options;
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
-  if (status === 401) return verdict(options.isRefusalOfReads?.(response) ? 'RELEASED' : 'UNKNOWN');
-  const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
-  if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
-  const { meaning, names, hint = '' } = readRefusal(status, said.value, options);
+  if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
+  const isReadable = !isLong && isObject(said.value);
+  const { meaning, names, hint }: Finding =
+    refusalStatuses.has(status) && isReadable ? readRefusal(status, said.value, options) : finding(null);
   if (meaning === 'rejected') return verdict('REJECTED');
-  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown: { names: bounded(names), hint } };
+  const isEarly = earlyStatuses.has(status) && /json|text/.test(said.kind);
+  const hints = [hint, isEarly && 'BANK_PAYMENT_NOT_SENT'].filter(Boolean);
+  if (hints.length === 0) return verdict('UNKNOWN');
+  const unknown = { names: bounded(names), hint: hints.join(' or ') };
+  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown };
 }
 
 function classifySuccess(

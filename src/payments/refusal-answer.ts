@@ -67,7 +67,7 @@ function readReason(
   const isPlain = text !== null && !isEmptyText(value);
   const unless = (isUnderstood: boolean) => (isUnderstood || isEmptyText(value) ? 'neutral' : 'strange');
   if (words.timeNames.has(folded)) return unless(isPast(value, now));
-  if (words.requestIdNames.has(folded)) return unless(isId(value));
+  if (words.requestIdNames.has(folded)) return unless(/\d/.test(text ?? '') && isId(value));
   if (words.textNames.has(folded) || /^errors?$/.test(folded))
     return isPlain
       ? words.readText(

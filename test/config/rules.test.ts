@@ -70,10 +70,18 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
   ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
+  [
+    'NODE_TLS_REJECT_UNAUTHORIZED=0 cannot be used: with a bank, certificates have to be checked',
+    { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+  ],
 ])('refused at the start: %s', (message, environment) => {
   const read = () => readConfig(environment);
   expect(read).toThrow(message);
   expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/\n|pw/) }));
+});
+
+test('every certificate may be accepted where there is no bank', () => {
+  expect(() => readConfig({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).not.toThrow();
 });
 
 test.each<Record<string, string>>([

@@ -37,6 +37,12 @@ describe('an answer to a payment that is not known', () => {
     await bankql.ask(pay('two'));
     bank.otherwise({ body: { id: 'T' } });
     await bankql.ask(pay('three'));
+    bank.otherwise({ status: 429, body: 'Slow down. Wait 9 s.' });
+    await bankql.ask(pay('four'));
+    bank.otherwise({ status: 403, body: { message: 'Old key' } });
+    await bankql.ask(pay('five'));
+    bank.otherwise({ status: 503, body: { message: 'Later' } });
+    await bankql.ask(pay('six'));
     const operation = 'postMakeTransaction';
     expect(told).toEqual([
       {
@@ -46,6 +52,14 @@ describe('an answer to a payment that is not known', () => {
       {
         ...{ operation, status: 200, names: ['note', 'message'], text: null },
         hint: 'BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT',
+      },
+      {
+        ...{ operation, status: 429, names: [], text: 'Slow down. Wait 9 s.' },
+        hint: 'BANK_PAYMENT_NOT_SENT',
+      },
+      {
+        ...{ operation, status: 403, names: ['message'], text: 'Old key' },
+        hint: 'BANK_PAYMENT_REJECTED or BANK_PAYMENT_NOT_SENT',
       },
     ]);
   });

@@ -275,7 +275,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   });
 
   const connection = await clientOptions(address).catch(({ message }: Error) => {
-    throw openError(new ServerRefused(`a file of STATE_URL cannot be read: ${message}`), address);
+    throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
   });
   const createPool = (max: number, settings: Settings): Pool =>
     new Pool({
