@@ -1,6 +1,6 @@
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import type { ReadBudget } from '../bank/shared-reads.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';

@@ -1,13 +1,11 @@
+import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
-import { type Credentials, identityOf } from '../bank/credentials.ts';
+import { type Credentials, type RequestCredentials, requestCredentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
-import type { ReadLimits, ReadSource, SharedSource } from '../bank/reads.ts';
-import { readKey } from '../bank/request.ts';
-import type { Drift } from '../bank/response.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
-import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../loaders/loaders.ts';
+import { bodyIn, createLoaders, type Loaders, type Read } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -63,6 +61,7 @@ export class BankSession {
   /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
+  readonly #credentials: RequestCredentials;
   readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
@@ -73,6 +72,7 @@ export class BankSession {
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
+    this.#credentials = requestCredentials(options.credentials);
     this.#deadline = new OperationDeadline({
       deadline: performance.now() + options.limits.timeoutMs,
       signal: options.signal,
@@ -147,11 +147,15 @@ export class BankSession {
     ids: OwnIds<T>,
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials, observer, limits } = this.#options;
+    const { bank, observer, limits } = this.#options;
     if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
     const ended = observer?.began(operation, null);
     try {
-      const { answer, trackId, status, bytes } = await bank.write(operation, { ids, body, credentials });
+      const { answer, trackId, status, bytes } = await bank.write(operation, {
+        ids,
+        body,
+        credentials: this.#credentials,
+      });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
       ended?.({ source: 'bank', status, bytes, trackId, code: null });
       return { answer, trackId };
@@ -176,12 +180,13 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials } = this.#options;
+    const { bank } = this.#options;
+    const credentials = this.#credentials;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
-        caller: identityOf(credentials).name,
+        caller: credentials.caller.name,
         deadline: this.#deadline,
         read: () => {
           if (isAgain) this.#calls--;
@@ -210,15 +215,16 @@ export class BankSession {
 
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
-    return <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
-      const { bank, credentials, observer, limits } = this.#options;
+    return (operation, wanted, key) => {
+      const { bank, observer, limits } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
       if (this.#calls++ >= limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
       const body = bodyIn(operation, wanted);
-      const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
+      const path = operation.body === null && key.startsWith('/') ? key : undefined;
+      const input = { ids: wanted, path, body, credentials: this.#credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
-      if (observer === undefined) return bank.read(operation, input, own);
-      const ended = observer.began(operation, readKey(operation, wanted));
+      if (observer === undefined) return bank.readAnswer(operation, input, own);
+      const ended = observer.began(operation, key);
       return this.#observedRead(ended, own, (limits) => bank.read(operation, input, limits));
     };
   }
@@ -227,17 +233,16 @@ export class BankSession {
     ended: (outcome: CallOutcome) => void,
     limits: ReadLimits,
     read: (limits: ReadLimits) => Promise<BankRead<T>>,
-  ): Promise<BankRead<T>> {
+  ): Promise<T> {
     let source: ReadSource = 'bank';
     const onSource: ReadLimits['onSource'] = (actual, ...more) => {
       source = actual;
       this.#noteSource(actual, ...more);
     };
     try {
-      const result = await read({ ...limits, onSource });
-      const { status, bytes, trackId } = result;
+      const { answer, status, bytes, trackId } = await read({ ...limits, onSource });
       ended({ source, status, bytes, trackId, code: null });
-      return result;
+      return answer;
     } catch (error) {
       ended({ ...failedOutcome(error), source });
       throw error;

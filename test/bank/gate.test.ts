@@ -22,7 +22,7 @@ function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
     const id = `${caller}${++count}`;
     const call: Asked = {
       id,
-      operation,
+      operation: { id: operation },
       waitsFor: [],
       places: [],
       enter({ name }) {

@@ -1,6 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
 import { isObjectType } from 'graphql';
-import { unwrap } from '../../bank/response.ts';
+import { unwrap } from '../../bank/answer.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
 import { argumentsOf, type Selection, selectedFields, subselectionOf } from '../../executor/selection.ts';
