@@ -83,7 +83,7 @@ function executeFields(plan: ObjectPlan, source: unknown, place: Place): Data | 
   const { execution } = place;
   const { budget } = execution;
   const record = (typeof source === 'object' && source !== null ? source : Object(source)) as Data;
-  const early = plan.hasEarly ? earlyResultsOf(record) : undefined;
+  const early = plan.hasEarly ? earlyResultsOf(record) : null;
   const data: Data = plan.namesPrototype ? Object.create(null) : {};
   let bytes = plan.nameBytes;
   let outstanding = 0;

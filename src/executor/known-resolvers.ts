@@ -47,16 +47,16 @@ export const earlyResolver = <Resolve extends object>(resolve: Resolve): Resolve
 export const sameAs = <Resolve extends object>(resolve: Resolve, other: object): Resolve =>
   made(resolve, { ...knownResolver(other) });
 
-const earlyResults = new WeakMap<object, ReadonlyMap<object, unknown>>();
+/** The results of an object's fields that were resolved before the object was there, by the selected fields. */
+export type EarlyResults = ReadonlyMap<object, unknown>;
 
-/** Keeps the results of an object's fields that were resolved before the object was there, by the selected fields. */
-export function keepEarlyResults<T extends object>(
-  object: T,
-  results: ReadonlyMap<object, unknown> | null,
-): T {
+/** By the object itself: an object that a plugin made from it may have other ids. */
+const earlyResults = new WeakMap<object, EarlyResults>();
+
+/** Keeps the results for the executor, which then does not resolve the fields again. */
+export function keepEarlyResults<T extends object>(object: T, results: EarlyResults | null): T {
   if (results !== null) earlyResults.set(object, results);
   return object;
 }
 
-export const earlyResultsOf = (object: unknown): ReadonlyMap<object, unknown> | undefined =>
-  earlyResults.get(object as object);
+export const earlyResultsOf = (object: object): EarlyResults | null => earlyResults.get(object) ?? null;

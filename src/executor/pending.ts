@@ -52,11 +52,11 @@ export class Place {
     if (above !== undefined) this.above = above;
   }
 
-  /** The place of a member, after that of the member before it. */
-  memberAt(plan: ValuePlan, key: Key): Place {
+  /** The place of a member, after that of the member before it. `pending`: its placeholder, if it has one already. */
+  memberAt(plan: ValuePlan, key: Key, pending: PendingValue | null = null): Place {
     this.#below ??= new Place(this.execution, this);
     const place = this.#below;
-    place.pending = null;
+    place.pending = pending;
     place.plan = plan;
     place.key = key;
     return place;
@@ -77,36 +77,52 @@ export class Place {
 
   /** Completes the value of a promise when it is fulfilled, and there is time. */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): typeof awaited {
-    const { plan, key, execution } = this;
-    const parent = this.above.container;
+    const { execution } = this;
+    const late = this.#leave(complete);
     Promise.resolve(promise).then(
       (value) => {
-        if (!execution.isOver && execution.mustWait)
-          execution.defer(() => arrive(parent, plan, key, value, complete));
-        else arrive(parent, plan, key, value, complete);
+        if (!execution.isOver && execution.mustWait) execution.defer(() => arrive(late, value));
+        else arrive(late, value);
       },
-      (error) => new PendingField(parent, plan, key).fail(error),
+      (error) => placeOf(late).field.fail(error),
     );
     return awaited;
   }
 
   /** Completes a value when there is time. */
   defer(value: unknown, complete: Complete): typeof awaited {
-    const { plan, key } = this;
-    const parent = this.above.container;
-    this.execution.defer(() => arrive(parent, plan, key, value, complete));
+    const late = this.#leave(complete);
+    this.execution.defer(() => arrive(late, value));
     return awaited;
+  }
+
+  #leave(complete: Complete): LateMember {
+    const { plan, key, pending } = this;
+    return { parent: this.above.container, plan, key, pending, complete };
   }
 }
 
+/** A member that arrives later. */
+interface LateMember {
+  readonly parent: PendingValue;
+  readonly plan: ValuePlan;
+  readonly key: Key;
+  readonly pending: PendingValue | null;
+  readonly complete: Complete;
+}
+
+const placeOf = ({ parent, plan, key, pending }: LateMember): Place =>
+  parent.execution.placeOf(parent).memberAt(plan, key, pending);
+
 /** Completes a member that was outstanding. */
-function arrive(parent: PendingValue, plan: ValuePlan, key: Key, value: unknown, complete: Complete): void {
+function arrive(late: LateMember, value: unknown): void {
+  const { parent, plan, key, complete } = late;
   const { execution } = parent;
   if (execution.isOver) {
     ignoreRejections(value);
     return;
   }
-  const place = execution.placeOf(parent).memberAt(plan, key);
+  const place = placeOf(late);
   try {
     const completed = complete(plan, value, place);
     if (typeof completed === 'string') execution.budget.spend(0, completed.length);

@@ -156,6 +156,10 @@ export function subselectionOf(field: SelectedField, selection: Selection): Sele
   return { schema, fragments, variableValues, omitsDeferred, fieldNodes: field.nodes };
 }
 
+/** The selection on an entry of a list. */
+export const selectionOfEntry = (list: Selection, index: number): Selection =>
+  list.selectionOfEntry?.(index) ?? list;
+
 /** Whether @skip and @include keep a node. Errors: GraphQLError if a condition is null. */
 function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {
   if (node.directives === undefined || node.directives.length === 0) return true;

@@ -10,9 +10,9 @@ import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from '../builder.ts';
 import { parseDateTime } from '../date-time.ts';
-import { fieldExtensions } from './field-extensions.ts';
+import { answeredByIds, fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './node.ts';
+import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
 
