@@ -51,8 +51,8 @@ export interface PrepareOptions {
 export interface PreparedOperation {
   /**
    * Runs the operation. Never throws and never rejects. If the answer would be too large, it is only an
-   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer and @stream
-   * are ignored. `variables`: as graphql's getVariableValues coerces them.
+   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
+   * ignored. `variables`: as graphql's getVariableValues coerces them.
    */
   execute(
     context: unknown,

@@ -10,7 +10,7 @@ import type { MaskError } from './use-masked-errors.ts';
 
 /**
  * Coerces the variables and executes the operation within its budget of REST calls, values and bytes: with graphql's
- * incremental executors if it has @defer or @stream and its client takes several results, otherwise with the project's own
+ * incremental executors if it has @defer and its client takes several results, otherwise with the project's own
  * executor. Other plugins may wrap it. If the request asks for its calls, they are recorded; without `explains`, the request is
  * refused.
  * Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls.
@@ -39,7 +39,6 @@ export const useExecution = (
       if (severalResults)
         return executeIncrementally(context, {
           run,
-          variables,
           mask,
           maxBytes: answerLimits.bytes,
           observe: explained?.observe,

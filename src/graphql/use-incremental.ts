@@ -1,5 +1,4 @@
 import {
-  type DocumentNode,
   defaultFieldResolver,
   type ExecutionResult,
   type ExperimentalIncrementalExecutionResults,
@@ -7,11 +6,8 @@ import {
   type GraphQLError,
   type GraphQLField,
   type GraphQLSchema,
-  GraphQLStreamDirective,
-  getDirectiveValues,
   type LegacyExperimentalIncrementalExecutionResults,
   legacyExecuteIncrementally,
-  visit,
 } from 'graphql';
 import {
   AnswerLimitError,
@@ -26,11 +22,11 @@ import { isPromise } from '../executor/promises.ts';
 import { eachSelection, isDeferred, type Selection } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { Context } from '../schema/context.ts';
-import { fieldExtensionsOf, nullOnError } from '../schema/plugin/field-extensions.ts';
+import { fieldExtensionsOf } from '../schema/plugin/field-extensions.ts';
 import { globalIdTypes } from '../schema/plugin/global-id.ts';
 import { shortAnswer } from '../server/response.ts';
 import type { EngineRequest, RequestContext } from './context.ts';
-import { RequestError, shownError } from './errors.ts';
+import { shownError } from './errors.ts';
 import { withFields } from './map-fields.ts';
 import { found, type OperationContext } from './operation-context.ts';
 import { finalIfItWrote, noRoom } from './result.ts';
@@ -45,19 +41,17 @@ export const incrementalLimits = ({ values, bytes }: AnswerLimits): AnswerLimits
   cost,
 });
 
-/** Whether an operation has @defer or @stream, and its client takes several results. */
+/** Whether an operation has @defer, and its client takes several results. */
 export const isIncremental = ({ asking, operation }: OperationContext): boolean =>
   asking.incremental !== undefined && operation?.usesIncremental === true;
 
 interface IncrementalOptions {
   readonly run: RequestContext;
-  /** Coerced; graphql's executors coerce them again. */
-  readonly variables: Selection['variableValues'];
   readonly mask: MaskError;
   readonly maxBytes: number;
   /** Makes the schema record the calls of its fields, if the request asks for them. */
   readonly observe: ((schema: GraphQLSchema) => GraphQLSchema) | undefined;
-  /** An ordinary result, if no @defer or @stream is in force. */
+  /** An ordinary result, if no @defer is in force. */
   readonly conclude: (result: ExecutionResult) => ExecutionResult | Promise<ExecutionResult>;
   /** The extensions of the last result. */
   readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
@@ -71,14 +65,13 @@ type IncrementalResults =
 
 const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
-/** Executes an operation with graphql's own executors, within its limits. Errors: BAD_USER_INPUT for an argument of @stream. */
+/** Executes an operation with graphql's own executors, within its limits. */
 export async function executeIncrementally(
   context: OperationContext,
   options: IncrementalOptions,
 ): Promise<ExecutionResult | AsyncIterable<object>> {
   const { asking } = context;
   const { schema, document, kind, node, hideSuggestions } = found(context.operation);
-  checkStreams(document, options.variables);
   const counted = getOrMake(schemas, schema, () =>
     withFields(schema, (field, { name }) => countedField(field, name)),
   );
@@ -151,25 +144,10 @@ function deferredParts(selection: Selection): number {
   return parts;
 }
 
-/** Errors: BAD_USER_INPUT for a negative `initialCount`, which graphql takes for a mistake in the program that calls it. */
-function checkStreams(document: DocumentNode, variables: Selection['variableValues']): void {
-  visit(document, {
-    Field(field) {
-      // Fields fail by themselves if an argument of their directive is invalid.
-      const stream = nullOnError(() => getDirectiveValues(GraphQLStreamDirective, field, variables));
-      if (stream?.if === true && Number(stream.initialCount) < 0)
-        throw new RequestError('BAD_USER_INPUT', '@stream needs an initialCount of 0 or more.', {
-          nodes: field.directives?.filter(({ name }) => name.value === GraphQLStreamDirective.name),
-        });
-    },
-  });
-}
-
 /** The members of a first result, of later results, and of their parts. */
 interface AnyResult {
   readonly errors?: readonly GraphQLError[] | undefined;
   readonly data?: unknown;
-  readonly items?: unknown;
   readonly pending?: readonly { readonly id: string }[];
   readonly incremental?: readonly AnyResult[];
   readonly completed?: readonly ({ readonly id: string } & Pick<AnyResult, 'errors'>)[];
@@ -256,5 +234,4 @@ async function* resultsOf(
 }
 
 /** Whether a result contains data. A null does not count: its field may have failed. */
-const tellsData = ({ data, items }: AnyResult): boolean =>
-  Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);
+const tellsData = ({ data }: AnyResult): boolean => Object.values(data ?? {}).some((field) => field !== null);
