@@ -100,6 +100,8 @@ export interface ErrorDetails {
   readonly version?: string;
   /** The argument that is at fault, as a path into the input or the arguments. */
   readonly argument?: readonly string[];
+  /** The call was given up because nobody waits for it any more: it is no failure of the bank, and nobody reads the error. */
+  readonly isGivenUp?: true;
   /** The bank's own reason, if its body named one. */
   readonly bankCode?: string;
 }

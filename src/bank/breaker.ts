@@ -25,8 +25,8 @@ const sampleSeconds = 10;
 const minCalls = 20;
 
 /**
- * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or are answered
- * slowly. Callers' mistakes (4xx), 429 and 500 do not count, nor do calls that bankql itself refused or gave up. While it is open,
+ * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, or a status of `gatewayErrors`) or are
+ * answered slowly. Callers' mistakes (other 4xx), 429 and 500 do not count, nor do calls that bankql itself refused or gave up. While it is open,
  * calls fail at once, unsent; after a while one trial call at a time is let through.
  */
 export class CircuitBreaker {

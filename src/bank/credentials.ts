@@ -99,7 +99,7 @@ export class CallerIdentity implements Identity {
   readonly name: string;
   readonly group: string;
   /** The headers of each operation that was called. */
-  readonly headers = new Map<Operation, string[]>();
+  readonly #headers = new Map<Operation, string[]>();
   #countedId: string | null = null;
   #keyId: string | null = null;
 
@@ -124,9 +124,17 @@ export class CallerIdentity implements Identity {
     return this.#keyId;
   }
 
-  /** Identifies the credentials that the bank gets with this operation. */
-  identityFor({ auth }: Operation): string {
-    return auth === 'none' ? this.keyId : this.id;
+  /** All headers of an operation but the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
+  headersOf(operation: Operation): string[] {
+    return this.#headers.get(operation) ?? this.#buildHeaders(operation);
+  }
+
+  #buildHeaders(operation: Operation): string[] {
+    const headers = credentialHeadersFor(operation, this.credentials);
+    headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
+    if (operation.body !== null) headers.push('Content-Type', 'application/json');
+    this.#headers.set(operation, headers);
+    return headers;
   }
 }
 

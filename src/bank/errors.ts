@@ -10,7 +10,7 @@ import {
   textOf,
 } from './http-message.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
-import { codeName, errorName, errorWords } from './response.ts';
+import { codeName, errorName, errorWords, isJsonType } from './response.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;
@@ -18,9 +18,11 @@ const maxRetryAfterSeconds = 60;
 /** The error for a call without a whole answer. */
 export function mapTransportFailure(call: PreparedCall, failure: TransportFailure): BankqlError {
   const { id, kind } = call.operation;
-  const error = (code: ErrorCode, message: string) =>
-    new BankqlError(code, message, errorDetailsOf(call), { cause: failure });
+  const error = (code: ErrorCode, message: string, more: ErrorDetails = {}) =>
+    new BankqlError(code, message, { ...errorDetailsOf(call), ...more }, { cause: failure });
 
+  if (failure.reason === 'cancelled' && kind === 'read')
+    return error('BANK_UNAVAILABLE', `${id} is given up: ${failure.message}.`, { isGivenUp: true });
   if (failure.reason === 'refused')
     return error('BANK_BAD_RESPONSE', `The bank's answer to ${id} is not read: ${failure.message}.`);
   if (failure.sent && kind !== 'read') return error('OUTCOME_UNKNOWN', unknownOutcomeMessage(id));
@@ -63,16 +65,30 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
       : `the unexpected status ${status}`;
     return error('BANK_BAD_RESPONSE', `The bank answered ${operation} with ${what}.`);
   }
-  if (status === 401)
+  const refusal = call.gateways.refusalIn(response);
+  if (refusal === 'rate limit')
+    return error(
+      'RATE_LIMITED',
+      `A gateway of the bank limits the rate of ${operation}${said}`,
+      waitIn(response),
+    );
+  if (refusal === 'operator key') {
+    const message = `A gateway of the bank does not accept bankql's own subscription key for ${operation}. Only bankql's operator can change it.`;
+    // BANK_ERROR would say that a write may have been executed.
+    return kind === 'read'
+      ? error('BANK_ERROR', message)
+      : error('BANK_UNAVAILABLE', message, { retryAfter: maxRetryAfterSeconds });
+  }
+  if (status === 401 || refusal === 'credentials')
     return error('UNAUTHENTICATED', `The bank does not accept the credentials for ${operation}${said}`);
   if (status === 403) return error('FORBIDDEN', `The bank forbids ${operation}${said}`);
+  if (isForeignPage(response))
+    return error('BANK_BAD_RESPONSE', `The answer to ${operation} is ${foreignPage}.`);
   if (status === 404)
     return error('NOT_FOUND', `The bank finds nothing for ${operation}${idsText(call)}${said}`);
   if (status === 429 && kind === 'read')
     return error('RATE_LIMITED', `The bank limits the rate of ${operation}${said}`, waitIn(response));
-  if (status >= 400 && status < 500)
-    return error('BANK_REJECTED', `The bank rejects ${operation} with status ${status}${said}`);
-  if (gatewayErrors.has(response.status)) {
+  if (gatewayErrors.has(status)) {
     return kind === 'read'
       ? error(
           'BANK_UNAVAILABLE',
@@ -81,16 +97,41 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
         )
       : error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));
   }
+  if (status >= 400 && status < 500)
+    return error('BANK_REJECTED', `The bank rejects ${operation} with status ${status}${said}`);
   return error('BANK_ERROR', `The bank failed at ${operation} with status ${status}.`);
 }
 
 /** Whether a status is 3xx: a redirect, or one that bankql does not expect. */
-export const isRedirectStatus = (status: number): boolean => status >= 300 && status < 400;
+const isRedirectStatus = (status: number): boolean => status >= 300 && status < 400;
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Describes a 3xx response for operators: callers do not see where a redirect points. */
-export function describeRedirect(call: PreparedCall, { status, headers }: HttpResponse): string {
+/**
+ * What is wrong with an answer that is neither a success nor a refusal by the bank, for operators; null for any other answer. Callers
+ * do not see where a redirect points.
+ */
+export function describeFault(call: PreparedCall, response: HttpResponse): string | null {
+  if (isRedirectStatus(response.status)) return describeRedirect(call, response);
+  if (isForeignPage(response)) return foreignPage;
+  return call.gateways.refusalIn(response) === 'operator key'
+    ? 'a gateway refuses BANK_SUBSCRIPTION_KEY'
+    : null;
+}
+
+const foreignPage = 'a page with status 404, which something between bankql and the bank has sent';
+
+/** Whether a 404 is neither JSON nor empty nor a short text: gateways and web servers answer so for every path. */
+function isForeignPage({ status, headers, body }: HttpResponse): boolean {
+  if (status !== 404) return false;
+  // The body of an encoded error is not read.
+  if (body.length === 0)
+    return headers['content-encoding'] !== undefined && !isJsonType(String(headers['content-type']));
+  const start = textOf({ body: body.subarray(0, maxTextLength) }).trimStart();
+  return start.startsWith('<') || (body.length > maxTextLength && !/^[[{"]/.test(start));
+}
+
+function describeRedirect(call: PreparedCall, { status, headers }: HttpResponse): string {
   if (!redirects.has(status)) return `the unexpected status ${status}`;
   const { location } = headers;
   const target = typeof location === 'string' ? addressIn(location, call) : '';
@@ -145,13 +186,16 @@ export function withMayBeDone(error: BankqlError): BankqlError {
   return new BankqlError(code, message, details, { cause: error });
 }
 
+/** The forms of a date in RFC 9110. That of asctime names no time zone: `Sun Nov  6 08:49:37 1994`. */
 const httpDate = /^[A-Z][a-z]+, .+ GMT$/;
+const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
 /** The seconds after which the bank asks to try again: digits or a date in RFC 9110. Null if it does not say. */
 export function retryAfterOf({ headers }: HttpResponse): number | null {
   const value = String(headers['retry-after'] ?? '');
   if (/^\d+$/.test(value)) return Number(value);
-  const seconds = httpDate.test(value) ? Math.ceil((Date.parse(value) - Date.now()) / 1000) : Number.NaN;
+  const date = asctime.test(value) ? `${value} GMT` : httpDate.test(value) ? value : '';
+  const seconds = Math.ceil((Date.parse(date) - Date.now()) / 1000);
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 

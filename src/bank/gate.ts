@@ -2,24 +2,21 @@ import { getOrMake } from '../get-or-make.ts';
 import { uses } from '../load/capacity.ts';
 import type { Identity } from './credentials.ts';
 
-/** A call in front of the gate. */
-export interface GateCall {
-  readonly caller: Identity;
-  /** The id of its bank operation. */
-  readonly operation: string;
-  /** The GraphQL operation that it belongs to, if any. */
-  readonly session: { isServed: boolean } | null;
-  /** Set by the gate: the group of calls that it waits in; null if it does not wait. */
-  waiting: Waiting | null;
-  /** Set by the gate: the counts that include it while it is under way. */
-  counts: readonly Count[];
-  /** Called when the call may start. Afterwards it has to `leave`. */
-  enter(): void;
-  /** Called if the call has waited too long. */
-  refuse(): void;
+/** A call that asks for a place among the calls in progress. */
+export interface GateEntry {
+  /** Its bank operation. */
+  readonly operation: { readonly id: string };
+  /** Set by the gate: the callers that it waits for; empty if it does not wait. */
+  waitsFor: readonly CallerQueue[];
+  /** Set by the gate: the counts that include it while it is in progress. */
+  places: readonly Count[];
+  /** Called when the call may start. It counts as this caller's, and has to `leave`. Should not throw. */
+  enter(caller: Identity): void;
+  /** Called if too many calls wait. It waits for this caller no longer, but still for the others that joined it. */
+  refuse(caller: Identity): void;
 }
 
-/** The number of certain calls that are under way, and the most that may be. */
+/** The number of certain calls that are in progress, and the most that may be. */
 interface Count {
   taken: number;
   readonly most: number;
@@ -36,219 +33,302 @@ interface OperationCount extends Count {
 /** The counts of a bank operation, for metrics. */
 export type OperationUsage = Readonly<OperationCount>;
 
-interface GateOptions {
-  /** How many calls may be under way at the same time. */
-  readonly max: number;
-  /** How long a call waits, in milliseconds; without a limit once another call of its session was served. */
-  readonly waitMs: number;
+/** A proven caller, or all unproven callers of one remote address. */
+interface Group extends Count {
+  readonly name: string;
+  /** The calls of the group by bank operation; empty for a proven caller, to whom only the operation's own limit applies. */
+  readonly operations: Map<string, Count>;
+  /** The callers that wait; the first one is served next. */
+  readonly waiting: Set<CallerQueue>;
 }
 
-/** The part of the calls that one caller, or all unproven callers of one peer, may have under way. */
+/** The calls of one caller. */
+interface CallerQueue extends Count {
+  readonly caller: Identity;
+  readonly group: Group;
+  /** The waiting calls by bank operation, in the order of their arrival; the first operation is served next. */
+  readonly waiting: Map<string, Set<GateEntry>>;
+  waitingCalls: number;
+}
+
+interface GateOptions {
+  /** How many calls may be in progress at the same time. */
+  readonly max: number;
+  /** How many may wait. A call that several callers wait for counts once for each. */
+  readonly maxWaiting: number;
+}
+
+/** The part of the calls that one caller, or all unproven callers of one remote address, may have in progress. */
 const { cap: callerShare } = uses.connections;
 /**
- * The part of the calls that one bank operation may have under way: more than a caller's share, so that one caller cannot use all
+ * The part of the calls that one bank operation may have in progress: more than a caller's share, so that one caller cannot use all
  * of it, and less than all, so that other operations continue.
  */
 const operationShare = 3 / 4;
-/** If there are more callers and peers than this, those without a call are forgotten. */
+/** If there are more callers and groups than this, those without a call are forgotten. */
 const maxIdle = 1000;
 const done = Promise.resolve();
 
-/** Waiting calls of one bank operation, from all unproven callers of a peer or from one proven caller. */
-interface Waiting {
-  readonly key: string;
-  readonly count: OperationCount;
-  /** By caller; the first caller is served next. */
-  readonly callers: Map<string, Set<GateCall>>;
+/** The call that the caller would be served last, of those that arrived last. */
+function lastOf({ waiting }: CallerQueue): GateEntry {
+  const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
+  const [last] = [...entries].slice(-1);
+  if (last === undefined) throw new Error('the caller waits for no call');
+  return last;
 }
 
 /**
- * Limits the calls in progress, because a request in undici's own queue cannot be cancelled. One caller has at most half of
- * them, and so have all unproven callers of one peer together. One bank operation has at most three quarters of all calls, and
- * three quarters of a peer's half: behind a load balancer, all callers share that half. Waiting callers are served in turn.
+ * Limits the calls in progress, because a request in undici's own queue cannot be cancelled. One caller has at most half of them,
+ * and so have all unproven callers of one remote address together. One bank operation has at most three quarters of all calls, and
+ * three quarters of an address' half: behind a load balancer, all callers share that half.
+ *
+ * Other calls wait, until they are cancelled at their deadline. Groups are served in turn, the callers of a group in turn, and the
+ * operations of a caller in turn. If too many calls wait, the caller with the most waiting calls loses one.
+ *
+ * Several callers may wait for one call. It enters in the turn of any of them, and counts as this caller's.
  */
 export class Gate {
-  readonly #waitMs: number;
   readonly #all: Count;
+  readonly #maxWaiting: number;
   readonly #mostOfOperation: number;
   readonly #mostOfCaller: number;
-  readonly #mostOfOperationOfPeer: number;
+  readonly #mostOfOperationOfGroup: number;
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, OperationCount>();
-  /** By the name of a caller or a peer, and by a peer's name and an operation. */
-  readonly #callers = new Map<string, Count>();
+  /** By name. */
+  readonly #callers = new Map<string, CallerQueue>();
+  readonly #groups = new Map<string, Group>();
   #forgetAt = maxIdle;
-  /** The waiting calls by bank operation and peer; the first group is served next. */
-  readonly #waiting = new Map<string, Waiting>();
-  /** The waiting calls with a limited wait, each with the time at which its wait began, oldest first. */
-  readonly #expiring = new Map<GateCall, number>();
-  #timer: NodeJS.Timeout | null = null;
+  /** The groups with waiting calls; the first one is served next. */
+  readonly #waiting = new Set<Group>();
+  #waitingCalls = 0;
   #isServing = false;
   #isFreed = false;
 
-  constructor({ max, waitMs }: GateOptions) {
+  constructor({ max, maxWaiting }: GateOptions) {
     const partOf = (most: number, share: number) => Math.max(1, Math.floor(most * share));
-    this.#waitMs = waitMs;
     this.#all = { taken: 0, most: max };
+    this.#maxWaiting = maxWaiting;
     this.#mostOfOperation = partOf(max, operationShare);
     this.#mostOfCaller = partOf(max, callerShare);
-    this.#mostOfOperationOfPeer = partOf(this.#mostOfCaller, operationShare);
+    this.#mostOfOperationOfGroup = partOf(this.#mostOfCaller, operationShare);
   }
 
   get usage(): readonly OperationUsage[] {
     return [...this.#operations.values()];
   }
 
-  /** How many calls are under way. */
+  /** How many calls are in progress. */
   get held(): number {
     return this.#all.taken;
   }
 
-  /** Lets a call through at once, or queues it. */
-  ask(call: GateCall): void {
-    // If this call fits, no waiting call does, so it overtakes nobody.
-    if (!this.#letThrough(call)) this.#enqueue(call);
+  /** Lets a call through at once, or queues it. A call that fits overtakes nobody, because no waiting call fits. */
+  ask(entry: GateEntry, caller: Identity): void {
+    const queue = this.#queueOf(caller);
+    if (!this.#letThrough(entry, queue)) this.#enqueue(entry, queue);
+  }
+
+  /** Another caller waits for a call that waits. The call enters at once if it fits as a call of this caller. */
+  join(entry: GateEntry, caller: Identity): void {
+    if (entry.waitsFor.length > 0) this.ask(entry, caller);
+  }
+
+  /** A caller does not wait for a call any more. */
+  part(entry: GateEntry, caller: Identity): void {
+    const queue = entry.waitsFor.find((waiting) => waiting.caller.name === caller.name);
+    if (queue !== undefined) this.#dequeue(entry, queue);
+  }
+
+  /** Nobody waits for a call any more. Returns whether it waited. */
+  cancel(entry: GateEntry): boolean {
+    const { waitsFor } = entry;
+    for (const queue of waitsFor) this.#dequeue(entry, queue);
+    return waitsFor.length > 0;
   }
 
   /**
-   * A call that was let through has ended. `isFreeSoon`: undici frees the connection later, by setImmediate. A waiting
+   * A call that entered has ended. May be repeated. `isFreeSoon`: undici frees the connection later, by setImmediate. A waiting
    * call that starts earlier would open another connection.
    */
-  leave(call: GateCall, isFreeSoon = false): void {
-    if (isFreeSoon && this.#waiting.size > 0) {
-      void done.then(() => setImmediate(() => this.leave(call)));
-      return;
-    }
-    for (const count of call.counts) count.taken--;
+  leave(entry: GateEntry, isFreeSoon = false): void {
+    const { places } = entry;
+    if (places.length === 0) return;
+    entry.places = [];
+    if (isFreeSoon && this.#waiting.size > 0) void done.then(() => setImmediate(() => this.#free(places)));
+    else this.#free(places);
+  }
+
+  #free(places: readonly Count[]): void {
+    for (const count of places) count.taken--;
     if (this.#waiting.size > 0) this.#serve();
   }
 
-  /** Forgets a call that waits. Returns whether it did. */
-  cancel(call: GateCall): boolean {
-    const { waiting, caller } = call;
-    if (waiting === null) return false;
-    call.waiting = null;
-    this.#expiring.delete(call);
-    const calls = waiting.callers.get(caller.name);
-    calls?.delete(call);
-    if (calls?.size === 0) waiting.callers.delete(caller.name);
-    if (waiting.callers.size === 0) this.#waiting.delete(waiting.key);
-    waiting.count.waiting--;
+  /** Lets a call through if it fits as a call of this caller. Returns whether it did. */
+  #letThrough(entry: GateEntry, queue: CallerQueue): boolean {
+    const places = this.#placesOf(entry.operation.id, queue);
+    for (const { taken, most } of places) if (taken >= most) return false;
+    for (const count of places) count.taken++;
+    this.cancel(entry);
+    entry.places = places;
+    try {
+      entry.enter(queue.caller);
+    } catch (error) {
+      this.leave(entry);
+      throw error;
+    }
     return true;
   }
 
-  /** Lets a call through if it fits. Returns whether it did. */
-  #letThrough(call: GateCall): boolean {
-    const counts = this.#countsOf(call);
-    for (const { taken, most } of counts) if (taken >= most) return false;
-    for (const count of counts) count.taken++;
-    call.counts = counts;
-    if (call.waiting !== null) this.cancel(call);
-    if (call.session !== null) call.session.isServed = true;
-    call.enter();
-    return true;
+  /** The counts that include a call of this operation and caller. */
+  #placesOf(operation: string, queue: CallerQueue): readonly Count[] {
+    const places: Count[] = [this.#all, this.#operationOf(operation), queue];
+    const { group } = queue;
+    if (group.name === queue.caller.name) return places;
+    let ofGroup = group.operations.get(operation);
+    if (ofGroup === undefined) {
+      ofGroup = { taken: 0, most: this.#mostOfOperationOfGroup };
+      group.operations.set(operation, ofGroup);
+    }
+    places.push(group, ofGroup);
+    return places;
   }
 
-  /** The counts that would include a call. */
-  #countsOf({ caller: { name, group }, operation }: GateCall): readonly Count[] {
+  #operationOf(operation: string): OperationCount {
+    return (
+      this.#operations.get(operation) ??
+      getOrMake(this.#operations, operation, () => ({
+        operation,
+        taken: 0,
+        most: this.#mostOfOperation,
+        waiting: 0,
+        waits: 0,
+      }))
+    );
+  }
+
+  #queueOf(caller: Identity): CallerQueue {
+    return this.#callers.get(caller.name) ?? this.#newQueue(caller);
+  }
+
+  #newQueue(caller: Identity): CallerQueue {
     // Idle callers are not deleted at once: a Map that grows and shrinks with each call leaves garbage behind.
     if (this.#callers.size > this.#forgetAt) this.#forgetIdle();
-    const counts: Count[] = [
-      this.#all,
-      this.#operations.get(operation) ?? this.#newOperation(operation),
-      this.#callers.get(name) ?? this.#newCount(name, this.#mostOfCaller),
-    ];
-    if (group === name) return counts;
-    const ofBoth = `${group}\n${operation}`;
-    counts.push(
-      this.#callers.get(group) ?? this.#newCount(group, this.#mostOfCaller),
-      this.#callers.get(ofBoth) ?? this.#newCount(ofBoth, this.#mostOfOperationOfPeer),
-    );
-    return counts;
-  }
-
-  #newOperation(operation: string): OperationCount {
-    const count = { operation, taken: 0, most: this.#mostOfOperation, waiting: 0, waits: 0 };
-    this.#operations.set(operation, count);
-    return count;
-  }
-
-  #newCount(key: string, most: number): Count {
-    const count = { taken: 0, most };
-    this.#callers.set(key, count);
-    return count;
+    const { name, group: groupName } = caller;
+    const most = this.#mostOfCaller;
+    const group = getOrMake(this.#groups, groupName, () => ({
+      name: groupName,
+      taken: 0,
+      most,
+      operations: new Map(),
+      waiting: new Set<CallerQueue>(),
+    }));
+    const queue = {
+      caller: { name, group: groupName },
+      group,
+      taken: 0,
+      most,
+      waiting: new Map(),
+      waitingCalls: 0,
+    };
+    this.#callers.set(name, queue);
+    return queue;
   }
 
   #forgetIdle(): void {
-    for (const [key, { taken }] of this.#callers) if (taken === 0) this.#callers.delete(key);
+    for (const [name, { taken, waitingCalls }] of this.#callers)
+      if (taken === 0 && waitingCalls === 0) this.#callers.delete(name);
+    const groups = new Set(Array.from(this.#callers.values(), ({ group }) => group));
+    for (const [name, group] of this.#groups) if (!groups.has(group)) this.#groups.delete(name);
     this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
   }
 
-  #enqueue(call: GateCall): void {
-    const { caller, operation, session } = call;
-    const { name, group } = caller;
-    const key = group === name ? `${operation} caller ${name}` : `${operation} ${group}`;
-    const count = this.#operations.get(operation) ?? this.#newOperation(operation);
-    call.waiting = getOrMake(this.#waiting, key, () => ({ key, count, callers: new Map() }));
-    getOrMake(call.waiting.callers, name, () => new Set()).add(call);
-    count.waiting++;
-    count.waits++;
-    if (session?.isServed) return;
-    this.#expiring.set(call, performance.now());
-    this.#timer ??= this.#expireIn(this.#waitMs);
-  }
-
-  /** One timer for all calls, because they wait equally long. After a pause of the event loop, ended calls are noticed first. */
-  #expireIn(milliseconds: number): NodeJS.Timeout {
-    return setTimeout(() => setImmediate(() => this.#expire()), milliseconds).unref();
-  }
-
-  #expire(): void {
-    this.#timer = null;
-    const now = performance.now();
-    for (const [call, since] of this.#expiring) {
-      const left = since + this.#waitMs - now;
-      if (left > 0) {
-        this.#timer = this.#expireIn(left);
-        return;
-      }
-      this.#expiring.delete(call);
-      if (!call.session?.isServed && this.cancel(call)) call.refuse();
+  #enqueue(entry: GateEntry, queue: CallerQueue): void {
+    const { waitsFor } = entry;
+    const operation = entry.operation.id;
+    if (waitsFor.includes(queue)) return;
+    if (waitsFor.length === 0) {
+      const count = this.#operationOf(operation);
+      count.waiting++;
+      count.waits++;
     }
+    entry.waitsFor = [...waitsFor, queue];
+    getOrMake(queue.waiting, operation, () => new Set()).add(entry);
+    queue.waitingCalls++;
+    queue.group.waiting.add(queue);
+    this.#waiting.add(queue.group);
+    this.#waitingCalls++;
+    if (this.#waitingCalls > this.#maxWaiting) this.#refuseOne(entry, queue);
+  }
+
+  #dequeue(entry: GateEntry, queue: CallerQueue): void {
+    const operation = entry.operation.id;
+    const entries = queue.waiting.get(operation);
+    if (!entries?.delete(entry)) return;
+    if (entries.size === 0) queue.waiting.delete(operation);
+    queue.waitingCalls--;
+    this.#waitingCalls--;
+    const { group } = queue;
+    if (queue.waitingCalls === 0) group.waiting.delete(queue);
+    if (group.waiting.size === 0) this.#waiting.delete(group);
+    entry.waitsFor = entry.waitsFor.filter((waiting) => waiting !== queue);
+    if (entry.waitsFor.length === 0) this.#operationOf(operation).waiting--;
+  }
+
+  /** Refuses a call of the caller with the most waiting calls; of equal callers, the call that has just asked. */
+  #refuseOne(asking: GateEntry, askingQueue: CallerQueue): void {
+    let longest = askingQueue;
+    for (const group of this.#waiting)
+      for (const queue of group.waiting) if (queue.waitingCalls > longest.waitingCalls) longest = queue;
+    const entry = longest === askingQueue ? asking : lastOf(longest);
+    this.#dequeue(entry, longest);
+    entry.refuse(longest.caller);
   }
 
   /**
-   * Serves the operations in turn, and the callers of each in turn. A call that fails at once calls this method again; the outer loop
-   * then continues, so that the calls do not nest.
+   * Lets waiting calls through, in turn, as long as any fits. A call that fails at once calls this method again; the outer loop then
+   * continues, so that the calls do not nest. An error of `enter` is thrown after the others have been served.
    */
   #serve(): void {
     this.#isFreed = true;
     if (this.#isServing) return;
     this.#isServing = true;
-    while (this.#isFreed) {
+    const errors: unknown[] = [];
+    while (this.#isFreed && this.#hasRoom()) {
       this.#isFreed = false;
-      for (const [key, waiting] of this.#waiting) {
+      for (const group of this.#waiting) {
         if (this.#all.taken >= this.#all.most) break;
-        // The operation moves to the end: other operations are served before its next call.
-        const isServed = this.#serveOne(waiting);
-        if (isServed && this.#waiting.size > 1 && this.#waiting.delete(key)) this.#waiting.set(key, waiting);
+        if (group.taken >= group.most) continue;
+        try {
+          // The group moves to the end: other groups are served before its next call.
+          if (this.#serveOne(group) && this.#waiting.delete(group)) this.#waiting.add(group);
+        } catch (error) {
+          errors.push(error);
+        }
       }
     }
     this.#isServing = false;
+    if (errors.length > 0) throw errors[0];
   }
 
-  /** Lets the first fitting call through. Returns whether there was one. */
-  #serveOne({ callers }: Waiting): boolean {
-    for (const [name, calls] of callers) {
-      const [call] = calls;
-      if (call === undefined) continue;
-      if (this.#letThrough(call)) {
-        if (callers.size > 1 && callers.delete(name)) callers.set(name, calls);
+  /** Whether a waiting call may fit: the calls of a saturated operation are not looked at, however many wait. */
+  #hasRoom(): boolean {
+    for (const { waiting, taken, most } of this.#operations.values())
+      if (waiting > 0 && taken < most) return true;
+    return false;
+  }
+
+  /** Lets the first fitting call of a group through. Returns whether there was one. */
+  #serveOne(group: Group): boolean {
+    for (const queue of group.waiting) {
+      if (queue.taken >= queue.most) continue;
+      for (const [operation, entries] of queue.waiting) {
+        const [entry] = entries;
+        if (entry === undefined || !this.#letThrough(entry, queue)) continue;
+        if (queue.waiting.delete(operation)) queue.waiting.set(operation, entries);
+        if (group.waiting.delete(queue)) group.waiting.add(queue);
         return true;
       }
-      // If the call does not fit although its caller has room, the operation or the peer has none: no other call fits either.
-      const own = this.#callers.get(name);
-      if (own === undefined || own.taken < own.most) return false;
     }
     return false;
   }

@@ -2,6 +2,7 @@ import { ExpectedError } from '../errors.ts';
 
 /** A request as it goes over the wire. */
 export interface HttpRequest {
+  readonly origin: string;
   readonly method: 'GET' | 'PUT' | 'POST';
   readonly path: string;
   /** Alternating names and values, which undici takes without a copy; they must not be modified. */
@@ -18,16 +19,36 @@ export interface HttpResponse {
   readonly milliseconds: number;
 }
 
+/**
+ * A body of which the first `size` bytes are there, with one more chunk. The chunks of longer bodies are copied: many tiny chunks
+ * would take too much memory.
+ */
+export function withChunk(body: Buffer, size: number, chunk: Buffer): Buffer {
+  const needed = size + chunk.length;
+  let grown = body;
+  if (needed > body.length) {
+    grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * body.length));
+    body.copy(grown, 0, 0, size);
+  }
+  chunk.copy(grown, size);
+  return grown;
+}
+
 /** Whether a body begins with a byte order mark, which JSON forbids senders to add and allows parsers to ignore. */
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
-/** The charset that an answer declares, in lower case; null if it declares none, or UTF-8. */
+/**
+ * The charset that an answer declares, in lower case; null if it declares none, or UTF-8. Some servers declare it in
+ * Content-Encoding.
+ */
 export function otherCharsetOf({ headers }: Pick<HttpResponse, 'headers'>): string | null {
-  const [, charset] =
+  const [, ofType = ''] =
     /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(String(headers['content-type'] ?? '')) ?? [];
-  const name = charset?.toLowerCase() ?? 'utf-8';
-  return name === 'utf-8' || name === 'utf8' ? null : name;
+  const ofEncoding = String(headers['content-encoding'] ?? '');
+  const saysNothing = (name: string) => /^(utf-?8|identity)?$/i.test(name);
+  if (!saysNothing(ofType)) return ofType.toLowerCase();
+  return saysNothing(ofEncoding) || decoderOf(ofEncoding) === null ? null : ofEncoding.toLowerCase();
 }
 
 /** Decodes a charset, and fails at bytes that are not in it; null if it is not known. */
@@ -45,6 +66,19 @@ export function inUtf8(body: Buffer, charset: string): Buffer {
   return decoder === null ? body : Buffer.from(decoder.decode(body));
 }
 
+type Headers = HttpResponse['headers'];
+
+/** Whether the head of an answer says where its body ends. Without that, a body that was cut looks like a whole one. */
+export const isSaidToEnd = (headers: Headers): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+
+/** Whether the head says that there is no body, or that it ends at once. An encoded body of an error is not read, and looks empty too. */
+export const isSaidToBeEmpty = (headers: Headers): boolean => {
+  const length = headers['content-length'];
+  const isEmpty = length === undefined ? isSaidToEnd(headers) : /^0+$/.test(String(length));
+  return isEmpty && headers['content-encoding'] === undefined;
+};
+
 export const byteOrderMark = '\ufeff';
 
 /** A body's text, which has to be in UTF-8, without a byte order mark. */
@@ -53,8 +87,14 @@ export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text;
 }
 
-/** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
-export const gatewayErrors: ReadonlySet<number> = new Set([502, 503, 504]);
+/**
+ * Statuses that a proxy in front of the bank sends while the bank is unavailable or slow. 408 and 425 ask for the same request again;
+ * 520 to 527 are Cloudflare's (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
+ */
+export const gatewayErrors: ReadonlySet<number> = new Set([
+  ...[408, 425, 502, 503, 504],
+  ...[520, 521, 522, 523, 524, 525, 526, 527],
+]);
 
 /** A success whose body is only a part of the answer. */
 export const partialContent = 206;
@@ -64,8 +104,8 @@ export const partialContent = 206;
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql did not read a successful answer completely: the answer is too large, or encoded although no encoding
- *   was requested.
+ * - `refused`: bankql did not read a successful answer completely: the answer or its head is too large, or the answer is
+ *   encoded although no encoding was requested.
  * - `overloaded`: no connection became free in time.
  * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or because
  *   bankql had no time to read it.

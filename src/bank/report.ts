@@ -1,5 +1,6 @@
 import { secretsOf } from './credentials.ts';
-import { bankText, describeRedirect, isRedirectStatus } from './errors.ts';
+import { bankText, describeFault } from './errors.ts';
+import type { GatewayRefusal } from './gateway-answers.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 
@@ -14,14 +15,16 @@ export interface CallReport {
   readonly callId?: string;
   /** Why no whole answer came, as in TransportFailure; null if one did. */
   readonly reason: TransportFailure['reason'] | null;
-  /** The reason in words; also the fault of an answer whose status is 3xx. */
+  /** The reason in words; also what is wrong with an answer that is neither a success nor a refusal by the bank. */
   readonly failure: string | null;
+  /** What a gateway in front of the bank refused; null if the answer is the bank's, or none came. */
+  readonly gateway: GatewayRefusal | null;
   /** The bank's text in a 4xx or 5xx answer, shortened and without credentials. */
   readonly bankText: string | null;
 }
 
 /** One attempt of a call, as a trace follows it. */
-interface CallTrace {
+export interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;
   end(report: CallReport): void;
@@ -41,14 +44,22 @@ export function reportOf(
   const attempt = { operation: operation.id, trackId, milliseconds, ...(trace && { callId: trace.callId }) };
   if (result instanceof TransportFailure) {
     const { reason } = result;
-    return { ...attempt, status: null, reason, failure: describeFailure(result), bankText: null };
+    return {
+      ...attempt,
+      status: null,
+      reason,
+      failure: describeFailure(result),
+      gateway: null,
+      bankText: null,
+    };
   }
   const { status } = result;
   return {
     ...attempt,
     status,
     reason: null,
-    failure: isRedirectStatus(status) ? describeRedirect(call, result) : null,
+    failure: describeFault(call, result),
+    gateway: call.gateways.refusalIn(result),
     bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
   };
 }

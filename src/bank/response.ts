@@ -3,9 +3,12 @@ import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
+import { isEmpty } from '../contract/record.ts';
+import { mayBeMisspelled, otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
+import { mapErrorResponse } from './errors.ts';
 import {
   byteOrderMark,
   decoderOf,
@@ -16,6 +19,7 @@ import {
   textOf,
 } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
+import { errorDetailsOf, type PreparedCall } from './request.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
@@ -29,6 +33,8 @@ export interface Drift {
   readonly operation: string;
   /** The field's path in a record, such as `location.latitude`; of the answer itself, one of `responseDrifts`. */
   readonly field: string;
+  /** The members that are not read, if the drift is `spelling`. */
+  readonly names?: readonly string[];
 }
 
 /** The kinds of drift that concern a whole answer, each with its description. */
@@ -37,8 +43,9 @@ export const responseDrifts = {
   'byte-order-mark': 'a byte order mark stands before the JSON',
   charset: 'the JSON is in another charset than UTF-8, which it declares',
   envelope: 'the record or list is not where the contract has it',
-  'empty-record': 'the record, or the object around the list, has no member',
-  'empty-body': 'a PUT is answered without the record',
+  'empty-record': 'the record, or the object around the list, has no member, or the list is null',
+  'empty-body': 'a PUT is answered without the record, or a list with an empty body',
+  spelling: 'the names of members are in another spelling, and their values are not read',
   'payment-answer': 'the answer to a payment has members or texts that bankql does not know',
 } as const;
 
@@ -48,7 +55,7 @@ type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber). A charset that it declares is
- * decoded.
+ * decoded. Undefined for an empty body whose head says that it is empty.
  * Errors: BANK_BAD_RESPONSE if it is not JSON, not in UTF-8 or its charset, only a part of an answer, or would take too long to
  *         parse; its text is never shown.
  */
@@ -62,6 +69,7 @@ export function parseResponse(
     if (details.operation) onDrift?.({ operation: details.operation, field });
   };
   if (response.status === partialContent) throw badResponse('is only a part (status 206)', details);
+  if (saysEmpty(response)) return undefined;
   const type = response.headers['content-type'];
   const isTyped = type === undefined || jsonType.test(String(type));
   if (!isTyped && !untoldType.test(String(type)))
@@ -105,9 +113,113 @@ function encodingFault(response: HttpResponse): string | null {
 const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body.length === 0 || /^\s*$/.test(textOf({ body }));
 
+/**
+ * Whether a body is empty and its head says so. If only the connection's end tells the body's, the answer may have been cut off
+ * before its first byte.
+ */
+const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
+  status === 200 && body.length === 0 && ('content-length' in headers || 'transfer-encoding' in headers);
+
 /** Whether a PUT is answered with nothing but its status, as 204 has it. */
 export const isEmptyResponse = (response: HttpResponse): boolean =>
   response.status !== partialContent && isBlank(response);
+
+/** An answer, and whether all of it keeps the contract. */
+interface CheckedAnswer<T extends Operation> {
+  readonly answer: Answer<T>;
+  readonly isValid: boolean;
+}
+
+/** A successful answer that cannot be read. Contains no part of the bank's text. */
+export interface UnreadableAnswer {
+  readonly operation: string;
+  readonly trackId: string | null;
+  readonly status: number;
+  /** Why the answer cannot be read, in a sentence. */
+  readonly failure: string;
+}
+
+/** Receive what is found in answers. They must not throw. */
+export interface AnswerReports {
+  readonly onDrift?: ((drift: Drift) => void) | undefined;
+  readonly onUnreadable?: ((answer: UnreadableAnswer) => void) | undefined;
+}
+
+/** The content type of most answers. */
+const plainType = /^application\/json(; ?charset=utf-8)?$/i;
+
+/**
+ * The answer in a successful response if it is as plain as most are: JSON by its type, in UTF-8, in its envelope, and valid.
+ * Undefined if it is not; it is then read again, for its meaning, its drift and its errors (`readingAnswer`).
+ */
+export function readPlainAnswer(
+  { operation, keepDigits }: Pick<PreparedCall, 'operation' | 'keepDigits'>,
+  { status, headers, body }: HttpResponse,
+): unknown {
+  const { envelope, answer } = operation;
+  const validate = validators[operation.id];
+  if (keepDigits || answer === null || validate === undefined || status === partialContent) return undefined;
+  if (!plainType.test(String(headers['content-type'])) || headers['content-encoding'] !== undefined)
+    return undefined;
+  if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
+  const json = parsePlain(body.toString());
+  if (!isObject(json) || hasError(json)) return undefined;
+  const content = envelope === null ? json : json[envelope];
+  const isList = Array.isArray(content);
+  if (isList !== (envelope !== null) || (isList && content.length > maxRecords)) return undefined;
+  if (!isList && !isRecord(operation, json)) return undefined;
+  // One record tells: a bank spells a name the same in all of them.
+  if (mayBeMisspelled(answer, isList ? content[0] : content)) return undefined;
+  return (isList ? content.every(validate) : validate(content)) ? content : undefined;
+}
+
+/** JSON without drift; undefined if it has any, or is none. */
+function parsePlain(text: string): unknown {
+  try {
+    let hasDrift = false;
+    const json = parseExactJson(text, () => {
+      hasDrift = true;
+    });
+    return hasDrift ? undefined : json;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The answer in a successful response. Reports how it drifts, or that it cannot be read: once for each field, however many values
+ * drift. Pauses after each record that it interprets.
+ * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+ */
+export function* readingAnswer<T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  { onDrift, onUnreadable }: AnswerReports,
+): Generator<void, CheckedAnswer<T>> {
+  const { operation, trackId, keepDigits } = call;
+  const { status } = response;
+  const details = { ...errorDetailsOf(call), status };
+  const drifts = new Map<string, Drift>();
+  const note = (drift: Drift) => void drifts.set(drift.field, drift);
+  try {
+    const json = parseResponse(response, details, note, keepDigits);
+    const checked = yield* validatingResponse(operation, json, details, note);
+    for (const drift of drifts.values()) onDrift?.(drift);
+    return checked;
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+    if (error instanceof BankqlError)
+      onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
+    throw error;
+  }
+}
+
+/** As `readingAnswer`, without pauses. */
+export const readAnswer = <T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  reports: AnswerReports,
+): CheckedAnswer<T> => toEnd(readingAnswer(call, response, reports));
 
 /**
  * Compares an answer with the operation's shape.
@@ -120,19 +232,43 @@ export const isEmptyResponse = (response: HttpResponse): boolean =>
  * Errors: ErrorInSuccess; BANK_BAD_RESPONSE if there is no record or no list, if the list is too long, or if it is broken
  *         in so many places that saying so would cost more than the answer is worth.
  */
-export function validateResponse<T extends Operation>(
+export const validateResponse = <T extends Operation>(
   operation: T,
   json: unknown,
   details: ErrorDetails,
   onDrift?: OnDrift,
   onViolation?: OnViolation,
-): { readonly answer: Answer<T>; readonly isValid: boolean } {
+): CheckedAnswer<T> => toEnd(validatingResponse(operation, json, details, onDrift, onViolation));
+
+/** A generator's result, without its pauses. */
+function toEnd<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** As `validateResponse`; pauses after each record that it interprets. */
+function* validatingResponse<T extends Operation>(
+  operation: T,
+  json: unknown,
+  details: ErrorDetails,
+  onDrift?: OnDrift,
+  onViolation?: OnViolation,
+): Generator<void, CheckedAnswer<T>> {
   const content = contentOf(operation, json);
   if (content === undefined) throw badResponse(nothingIn(operation, json), details);
   const { value, drift } = content;
   if (drift !== null) onDrift?.({ operation: operation.id, field: drift });
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
+
+  // One record tells: a bank spells a name the same in all of them.
+  const names =
+    operation.answer === null
+      ? []
+      : otherSpellings(operation.answer, Array.isArray(value) ? value[0] : value);
+  if (names.length > 0) onDrift?.({ operation: operation.id, field: 'spelling', names });
 
   // The only place where JSON gets the contract's type. Members outside of the contract have no type.
   const validate = validators[operation.id] ?? (() => false);
@@ -156,7 +292,12 @@ export function validateResponse<T extends Operation>(
       throw badResponse(`holds a list of more than ${maxListLength} entries in a record`, details);
     return interpretRecord(operation.answer ?? z.looseObject({}), record, place, observer);
   };
-  const answer = isList ? value.map((record, index) => interpret(record, [index])) : interpret(value, []);
+  if (!isList) return { answer: interpret(value, []) as Answer<T>, isValid: violations === 0 };
+  const answer: unknown[] = [];
+  for (const [index, record] of value.entries()) {
+    answer.push(interpret(record, [index]));
+    yield;
+  }
   return { answer: answer as Answer<T>, isValid: violations === 0 };
 }
 
@@ -167,6 +308,7 @@ export const maxListLength = 10_000;
 const isTooLong = (field: unknown) => Array.isArray(field) && field.length > maxListLength;
 
 function nothingIn({ envelope }: Operation, json: unknown): string {
+  if (json === undefined) return 'is empty';
   if (!isObject(json)) return 'is not a JSON object';
   return envelope === null ? 'holds nothing that the contract knows' : `has no list under "${envelope}"`;
 }
@@ -210,8 +352,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
   readonly value: unknown;
-  /** `envelope`: the content is not where the specification has it; `empty-record`: it is empty. Null if neither. */
-  readonly drift: 'envelope' | 'empty-record' | null;
+  /** One of `responseDrifts`; null if the content is where the specification has it. */
+  readonly drift: 'envelope' | 'empty-record' | 'empty-body' | null;
 }
 
 /** An answer that contains an error, although its status is 2xx. */
@@ -259,16 +401,25 @@ function contentInPlace(operation: Operation, answer: JsonObject | null): Respon
 
 function contentElsewhere(operation: Operation, json: unknown): ResponseContent | undefined {
   const isOneRecord = operation.envelope === null;
+  const isListRead = !isOneRecord && operation.kind === 'read';
+  if (json === undefined) return isListRead ? { value: [], drift: 'empty-body' } : undefined;
   // A bank may leave out every field of a record. Only the answer to a payment must have the key of
   // the list.
-  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || operation.kind === 'read'))
+  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || isListRead))
     return { value: isOneRecord ? json : [], drift: 'empty-record' };
   for (const candidate of [...wrapped(operation, json), json]) {
     const value = isOneRecord ? recordIn(operation, candidate) : listIn(operation, candidate);
     if (value !== undefined) return { value, drift: 'envelope' };
   }
-  return undefined;
+  return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
 }
+
+/** Whether an answer holds null in place of its list, and nothing beside it that may say why. */
+const hasNullList = (operation: Operation, json: unknown): boolean =>
+  isObject(json) &&
+  // `{"message": null}` may be an error without words.
+  envelopeNames(operation, json).some((name) => json[name] === null && !wordName.test(name)) &&
+  Object.values(json).every((value) => value === 0 || isEmpty(value));
 
 function recordIn(operation: Operation, candidate: unknown): JsonObject | undefined {
   const only: unknown = Array.isArray(candidate) && candidate.length === 1 ? candidate[0] : candidate;

@@ -1,22 +1,15 @@
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
-import type { OperationDeadline } from './deadline.ts';
+import type { OperationDeadline, Waiter } from './deadline.ts';
 
 /** An update of a record: a read, and a write that is derived from it. */
 interface Update<Body, Result> {
+  /** The caller's name, as in Identity. */
+  readonly caller: string;
   readonly deadline: OperationDeadline;
   /** Reads the record and returns what to write. May be called twice. */
   read(): Promise<Body>;
   write(body: Body): Promise<Result>;
-}
-
-/** The updates of one record. */
-interface RecordQueue {
-  /** How many updates use this queue, and how many writes have ended. */
-  updates: number;
-  ended: number;
-  /** Resolves when the last queued write has ended. */
-  last: Promise<void>;
 }
 
 /**
@@ -33,21 +26,17 @@ export class UpdateQueue {
    * Errors: those of the update; BANK_TIMEOUT if it waited too long or its client disconnected: nothing was written.
    */
   async run<Body, Result>(record: string, update: Update<Body, Result>): Promise<Result> {
-    const queue = getOrMake(this.#queues, record, () => ({ updates: 0, ended: 0, last: Promise.resolve() }));
+    const queue = getOrMake(this.#queues, record, () => new RecordQueue());
     queue.updates++;
     try {
       const before = queue.ended;
       let body = await update.read();
-      const { promise: turn, resolve: end } = Promise.withResolvers<void>();
-      const previous = queue.last;
-      queue.last = previous.then(() => turn);
+      await queue.enter(update);
       try {
-        await inTime(previous, update.deadline);
         if (queue.ended !== before) body = await update.read();
         return await update.write(body);
       } finally {
-        queue.ended++;
-        end();
+        queue.leave();
       }
     } finally {
       if (--queue.updates === 0) this.#queues.delete(record);
@@ -55,17 +44,54 @@ export class UpdateQueue {
   }
 }
 
-/** Waits for the update's place in the queue. Errors: BANK_TIMEOUT. */
-const inTime = (turn: Promise<void>, deadline: OperationDeadline): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const onEnd = () => reject(tooLate());
-    if (deadline.ended !== null) return onEnd();
-    const waiter = deadline.addWaiter({ onEnd });
-    turn.then(() => {
-      deadline.removeWaiter(waiter);
-      resolve();
+/**
+ * The updates of one record. One writes at a time; the others wait, and their callers are served in turn: a caller who may read the
+ * record and not write it could otherwise delay all others with many updates.
+ */
+class RecordQueue {
+  /** How many updates use this queue, and how many writes have ended. */
+  updates = 0;
+  ended = 0;
+  #isTaken = false;
+  /** The updates that wait, by caller, who has at least one; the first caller is served next. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** Waits for the update's turn, which has to `leave`. Errors: BANK_TIMEOUT. */
+  async enter({ caller, deadline }: Pick<Update<unknown, unknown>, 'caller' | 'deadline'>): Promise<void> {
+    if (deadline.ended !== null) throw tooLate();
+    if (!this.#isTaken) {
+      this.#isTaken = true;
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const updates = getOrMake(this.#waiting, caller, () => new Set());
+    updates.add(resolve);
+    const waiter: Waiter = deadline.addWaiter({
+      onEnd: () => {
+        if (!updates.delete(resolve)) return;
+        if (updates.size === 0) this.#waiting.delete(caller);
+        reject(tooLate());
+      },
     });
-  });
+    await promise;
+    deadline.removeWaiter(waiter);
+  }
+
+  leave(): void {
+    this.ended++;
+    this.#isTaken = false;
+    for (const [caller, updates] of this.#waiting)
+      for (const start of updates) {
+        updates.delete(start);
+        this.#waiting.delete(caller);
+        // The caller moves to the end.
+        if (updates.size > 0) this.#waiting.set(caller, updates);
+        this.#isTaken = true;
+        start();
+        return;
+      }
+  }
+}
 
 const tooLate = () =>
   new BankqlError(

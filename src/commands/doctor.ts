@@ -18,7 +18,8 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
   if (positionals.length > 0)
     throw new StartError('Give options only, such as --account alice-current; --help lists them.');
   const { 'payment-answer': answer, ...given } = values;
-  if (answer !== undefined) return explainPaymentAnswer(answer, config.paymentWords, write);
+  if (answer !== undefined)
+    return explainPaymentAnswer(answer, config.paymentWords, write, config.bankLimits.gateways);
   const { bankId, viewId, accountScope } = config.server.defaults;
   const configured = {
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },

@@ -1,4 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
+import { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { limits as fixedLimits, type Limits } from '../load/limits.ts';
 import { bankWordsOf } from '../payments/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
@@ -51,10 +52,15 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
+      gateways: new GatewayAnswers({
+        notSent: values.BANK_PAYMENT_NOT_SENT,
+        hasOperatorKey: values.BANK_SUBSCRIPTION_KEY !== undefined,
+      }),
       network: { proxyUrl: bank === null ? null : (values.BANK_PROXY ?? null) },
       timeoutMs: values.BANK_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
       connections: shareOf(values.BANK_CONNECTIONS),
+      waitingCalls: limits.waitingCalls,
       keepAlive: values.BANK_KEEP_ALIVE,
       breakerThreshold: limits.breakerShare,
       publicCacheTtlMs: limits.publicCacheMs,
@@ -131,6 +137,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
       statusPath: values.BANK_PAYMENT_STATUS,
       receiptPath: values.BANK_PAYMENT_RECEIPT,
+      neutralPaths: values.BANK_PAYMENT_NEUTRAL,
     }),
     state: {
       // If it is null, contradictions() has reported it.

@@ -11,7 +11,7 @@ const remedies: Readonly<Record<string, string>> = {
   BANK_CONNECTION_MAX_AGE_MS: 'a kept connection is replaced after a minute.',
   BANK_CONNECTION_PER_CALLER:
     'for a bank that mixes up the answers on one connection, set BANK_KEEP_ALIVE=off.',
-  BANK_CONNECTION_WAIT_MS: 'a call waits 250 ms for its turn.',
+  BANK_CONNECTION_WAIT_MS: 'a call waits for its turn until its deadline.',
   BANK_CONNECT_TIMEOUT_MS: 'connecting takes a second at most.',
   BANK_MAX_BODY_BYTES: fixed('bankAnswerBytes'),
   BANK_OPERATION_SHARE: 'one bank operation has at most three quarters of BANK_CONNECTIONS.',

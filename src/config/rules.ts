@@ -1,4 +1,4 @@
-import { foldValue } from '../payments/payment-words.ts';
+import { duplicateCodes, foldValue } from '../payments/payment-words.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
@@ -14,10 +14,17 @@ export function contradictions(values: Values) {
   const problems: { variable: VariableName; value: string; remedy: string; involved: VariableName[] }[] = [];
   const refuse: Refuse = (variable, remedy, ...others) => {
     const value = values[variable];
-    const text = value === true ? 'on' : [value ?? []].flat().join(', ');
+    const text =
+      value === true
+        ? 'on'
+        : [value ?? []]
+            .flat()
+            .map((part) => [part].flat().join('.'))
+            .join(', ');
     problems.push({ variable, value: shownValue(variable, text), remedy, involved: [variable, ...others] });
   };
   checkPaymentWords(values, refuse);
+  checkPaymentPaths(values, refuse);
   checkPorts(values, refuse);
   checkBank(values, refuse);
   checkCallers(values, refuse);
@@ -30,6 +37,32 @@ function checkPaymentWords(values: Values, refuse: Refuse): void {
   const both = values.BANK_PAYMENT_DONE.find((word) => rejected.includes(foldValue(word)));
   if (both !== undefined)
     refuse('BANK_PAYMENT_DONE', `BANK_PAYMENT_REJECTED has this word too: ${both}.`, 'BANK_PAYMENT_REJECTED');
+  const notSent = values.BANK_PAYMENT_NOT_SENT.map(foldValue);
+  for (const name of ['BANK_PAYMENT_DONE', 'BANK_PAYMENT_REJECTED'] as const) {
+    const shared = values[name].find((word) => notSent.includes(foldValue(word)));
+    if (shared !== undefined) refuse('BANK_PAYMENT_NOT_SENT', `${name} has this text too: ${shared}.`, name);
+  }
+  const duplicate = values.BANK_PAYMENT_REJECTED.find((word) => duplicateCodes.has(foldValue(word)));
+  if (duplicate !== undefined)
+    refuse('BANK_PAYMENT_REJECTED', `${duplicate} means a duplicate, which the bank may have executed.`);
+}
+
+function checkPaymentPaths(values: Values, refuse: Refuse): void {
+  const paths = [values.BANK_PAYMENT_STATUS, values.BANK_PAYMENT_RECEIPT].filter(
+    (path) => path !== undefined,
+  );
+  if (values.BANK_PAYMENT_NEUTRAL.length === 0) return;
+  if (paths.length === 0)
+    refuse('BANK_PAYMENT_NEUTRAL', 'it needs BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS.');
+  const isOnTheWay = (neutral: readonly string[]) =>
+    paths.some((path) => neutral.every((part, index) => part === path[index]));
+  if (values.BANK_PAYMENT_NEUTRAL.some(isOnTheWay))
+    refuse(
+      'BANK_PAYMENT_NEUTRAL',
+      'it contains the place of the status or of the receipt.',
+      'BANK_PAYMENT_STATUS',
+      'BANK_PAYMENT_RECEIPT',
+    );
 }
 
 function checkPorts({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }: Values, refuse: Refuse): void {

@@ -7,10 +7,12 @@ import {
   bankAddress,
   collectorAddress,
   flag,
+  gatewayTexts,
   hostName,
   id,
   identityClaims,
   jsonPath,
+  jsonPaths,
   keysAddress,
   line,
   milliseconds,
@@ -148,13 +150,19 @@ export const sections = {
       "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
-      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id',
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id and every member beside the path is known',
+    ),
+    BANK_PAYMENT_NEUTRAL: jsonPaths.describe(
+      'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql reads neither them nor what is in them',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
       'the same for a payment that the bank did not execute and will not execute',
+    ),
+    BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
+      'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
     ),
   },
   'The server': {

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { id, references, text, textOrArray, textsOrText } from './common-schemas.ts';
+import { isNothing } from './interpretations.ts';
 import { get, operation, put } from './operation.ts';
 import { type Body, bodyOf, record } from './record.ts';
 import { money } from './shared-parts.ts';
@@ -37,8 +38,10 @@ export const account = record('Account', 'An account through one of its views. R
 export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;
 
-/** An entry of the account list, which has to hold a balance. */
-const accountItem = account.extend({ balance: money });
+/** An entry of the account list, which has to hold a balance. One that holds nothing is null, as where it is optional. */
+const accountItem = account.extend({
+  balance: money.meta({ interpret: (value) => (isNothing(value) ? null : undefined) }),
+});
 
 const accounts = { audience: 'caller', resource: 'account' } as const;
 

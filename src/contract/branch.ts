@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, number, text } from './common-schemas.ts';
+import { boolean, id, number, text } from './common-schemas.ts';
 import { get, operation, put, query } from './operation.ts';
 import { bodyOf, record } from './record.ts';
 import { asWritten } from './shared-parts.ts';
@@ -27,7 +27,7 @@ const address = record(
 );
 
 const lobby = record('Lobby', "A branch's lobby.", {
-  is24Hours: z.boolean().describe('Whether the lobby is open day and night.'),
+  is24Hours: boolean.describe('Whether the lobby is open day and night.'),
 });
 
 const location = record(
@@ -54,7 +54,7 @@ const meta = record('BranchMeta', "A branch's metadata.", {
 
 /** A branch (model BranchAtmDef). */
 export const branch = record('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
-  acceptsDeposits: z.boolean().meta({
+  acceptsDeposits: boolean.meta({
     description: 'Whether it takes deposits.',
     notes: { changes: ': it cannot be cleared' },
   }),

@@ -13,7 +13,7 @@ import { jsonNumber, maxDecimalLength } from './decimal.ts';
 /**
  * A JSON number kept as the text of its digits, such as "1234.50" (see exact-json.ts, which turns every
  * `amount` of an answer into one, and every one of a request body back into a JSON number). Some banks write leading zeros,
- * a plus sign, or an empty text for an absent amount.
+ * none before the point, a plus sign, or an empty text for an absent amount.
  */
 export const decimal = z
   .string()
@@ -25,7 +25,10 @@ export const decimal = z
     interpret(value) {
       if (value === '') return null;
       if (typeof value !== 'string') return undefined;
-      const plain = value.replace(/^\+(?=\d)/, '').replace(/^(-?)0+(?=\d)/, '$1');
+      const plain = value
+        .replace(/^\+(?=[\d.])/, '')
+        .replace(/^(-?)0+(?=\d)/, '$1')
+        .replace(/^(-?)(?=\.\d)/, (sign) => `${sign}0`);
       return plain !== value && isDecimal(plain) ? plain : undefined;
     },
   });
@@ -51,6 +54,11 @@ export const number = z.number().meta({
     typeof value === 'string' && jsonNumber.test(value) && Number.isFinite(Number(value))
       ? Number(value)
       : undefined,
+});
+
+/** True or false; some banks write it in a string. */
+export const boolean = z.boolean().meta({
+  interpret: (value) => (value === 'true' ? true : value === 'false' ? false : undefined),
 });
 
 /** The digits of an integer that a bank wrote instead of a text. Undefined for other numbers: a double may not hold all their digits. */

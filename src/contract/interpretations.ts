@@ -33,6 +33,10 @@ const namedObjects = new WeakMap<object, Map<string, Readonly<Record<string, unk
 export const namedObject = (record: object, field: string): Readonly<Record<string, unknown>> | undefined =>
   namedObjects.get(record)?.get(field);
 
+/** Whether a value in place of an object holds nothing. PHP writes an empty object as `[]`, and converters from XML write it as `""`. */
+export const isNothing = (value: unknown): boolean =>
+  value === '' || (Array.isArray(value) && value.length === 0);
+
 /** A position in a record, with the objects on the way to it. */
 interface Reading {
   readonly path: PropertyKey[];
@@ -59,10 +63,21 @@ const readerOf = (shape: z.core.$ZodType): Read => getOrMake(readers, shape, cre
 
 /** The readers of shapes: to inspect a zod shape takes longer than to check a value, so each shape is inspected once. */
 function createReader(shape: z.core.$ZodType): Read {
-  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
-    const absent = shape instanceof z.ZodOptional ? undefined : null;
+  if (shape instanceof z.ZodOptional) {
     const read = readerOf(shape.def.innerType);
-    return (value, reading) => (value === absent ? value : read(value, reading));
+    return (value, reading) => (value === undefined ? value : read(value, reading));
+  }
+  if (shape instanceof z.ZodNullable) {
+    const read = readerOf(shape.def.innerType);
+    const { type } = shape.def.innerType._zod.def;
+    if (type !== 'object' && type !== 'array')
+      return (value, reading) => (value === null ? value : read(value, reading));
+    return (value, reading) => {
+      if (value === null) return null;
+      if (!isNothing(value) || (type === 'array' && value !== '')) return read(value, reading);
+      reading.observer.onDrift([...reading.path], type);
+      return null;
+    };
   }
   const readBroken = createBrokenReader(shape);
   if (shape instanceof z.ZodObject) {

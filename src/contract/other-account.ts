@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { id, text } from './common-schemas.ts';
+import { boolean, id, text } from './common-schemas.ts';
 import { get, operation, query } from './operation.ts';
 import { record } from './record.ts';
 
 const holder = record('AccountHolder', "The holder of a counterparty's account.", {
-  is_alias: z.boolean().describe('Whether the name is an alias.'),
+  is_alias: boolean.describe('Whether the name is an alias.'),
   name: text.nullish().describe("The holder's name."),
 });
 

@@ -132,7 +132,7 @@ function readField(rest: string, { shape }: z.ZodObject): Field {
 }
 
 /** The schema without null and undefined. */
-const withoutNull = (schema: z.core.$ZodType): z.core.$ZodType =>
+export const withoutNull = (schema: z.core.$ZodType): z.core.$ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
     ? withoutNull(schema.def.innerType)
     : schema;

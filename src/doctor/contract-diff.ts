@@ -4,14 +4,15 @@ import { isOtherId } from '../bank/ids.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
 import { contentOf, parseResponse, responseDrifts, validateResponse } from '../bank/response.ts';
 import type { Path } from '../contract/interpretations.ts';
+import { visitUnknown } from '../contract/spelling.ts';
 import { BankqlError } from '../errors.ts';
-import { isObject } from '../is-object.ts';
 
 /**
  * Compares a success (status 2xx) with its operation's row of the contract, as reads do: by parseResponse and validateResponse.
  * `id` is the id that the record, or the only entry of a list, should have.
  * Shape:  the fields that differ, with the expected and the found kind of value, but never a value. `contract`: bankql cannot use
- *         it. `drift`: bankql understands it. `unknown`: the contract does not contain it; a misspelt field would be among them.
+ *         it. `drift`: bankql understands it, or ignores it although its name is the contract's in another spelling. `unknown`: the
+ *         contract does not contain it.
  * Errors: ErrorInSuccess if the bank sent an error with a success status.
  */
 export function diffWithContract(call: PreparedCall, response: HttpResponse, id?: string) {
@@ -25,9 +26,14 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
     const details = errorDetailsOf(call);
     const json = parseResponse(response, details, ({ field }) => drift.push(answerDrifts[field] ?? field));
     const content = contentOf(operation, json)?.value;
-    const record = operation.answer ?? z.looseObject({});
-    for (const path of unknownFields(operation.envelope === null ? record : z.array(record), content))
-      unknown.push(nameOf(path));
+    const shape = operation.answer ?? z.looseObject({});
+    const onUnknown = (path: Path, meant: string | null) => {
+      if (meant === null) unknown.push(nameOf(path));
+      else drift.push(`${nameOf(path)}: expected the name ${meant}; its value is not read`);
+    };
+    if (Array.isArray(content))
+      for (const [index, record] of content.entries()) visitUnknown(shape, record, onUnknown, [index]);
+    else visitUnknown(shape, content, onUnknown);
     const difference = (path: Path, expected: string) => {
       // The contract holds an amount's digits as a string; the bank sends a number.
       const type = path.at(-1) === 'amount' ? 'number' : expected;
@@ -37,8 +43,11 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
       operation,
       json,
       details,
-      ({ field }, path, expected = '') =>
-        drift.push(path ? difference(path, expected) : (answerDrifts[field] ?? field)),
+      ({ field, names }, path, expected = '') => {
+        // Named above, in every record.
+        if (names === undefined)
+          drift.push(path ? difference(path, expected) : (answerDrifts[field] ?? field));
+      },
       (path, expected) => contract.push(difference(path, expected)),
     );
     const idPath: Path = Array.isArray(content) ? [0, 'id'] : ['id'];
@@ -81,17 +90,3 @@ function kindOf(value: unknown): string {
 
 const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce((place, key) => Reflect.get(Object(place), key), root);
-
-/** The paths of the members that a shape does not have: the reading path ignores them. */
-function unknownFields(shape: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
-  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable)
-    return unknownFields(shape.unwrap(), value, path);
-  if (shape instanceof z.ZodArray && Array.isArray(value))
-    return value.flatMap((entry, index) => unknownFields(shape.element, entry, [...path, index]));
-  if (!(shape instanceof z.ZodObject && isObject(value))) return [];
-  const fields = new Map<string, z.core.$ZodType>(Object.entries(shape.shape));
-  return Object.entries(value).flatMap(([key, member]) => {
-    const known = fields.get(key);
-    return known === undefined ? [[...path, key]] : unknownFields(known, member, [...path, key]);
-  });
-}

@@ -1,9 +1,15 @@
+import type { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { operations } from '../contract/operations.ts';
 import { StartError } from '../errors.ts';
 import { classifyPaymentResponse } from '../payments/classify.ts';
 import type { BankWords } from '../payments/payment-words.ts';
 
-const nothingSent = { toBankId: null, toAccountId: null, currency: null, amount: null, description: null };
+const nothingSent = {
+  ...{ bankId: null, accountId: null, toBankId: null, toAccountId: null, currency: null, amount: null },
+  ...{ description: null, trackId: null, others: [] },
+  // The answer to an earlier payment is as good an example as any.
+  createdAt: Number.NEGATIVE_INFINITY,
+};
 
 /**
  * Explains how bankql reads the answer in `bankql doctor --payment-answer '200 {"id":"T"}'`.
@@ -14,6 +20,7 @@ export function explainPaymentAnswer(
   answer: string,
   bankWords: BankWords,
   write: (text: string) => void,
+  gateways?: GatewayAnswers,
 ): number {
   const [, status, body = ''] = /^([1-5]\d\d)(?:\s+([\s\S]*))?$/.exec(answer) ?? [];
   if (status === undefined)
@@ -22,7 +29,7 @@ export function explainPaymentAnswer(
   const response = { status: Number(status), body: Buffer.from(body), headers };
   const states = [operations.postMakeTransaction, operations.putTransactionsRequestAccount].map(
     (operation) => {
-      const options = { operation, bankWords, sent: nothingSent, secrets: [] };
+      const options = { operation, bankWords, gateways, sent: nothingSent, secrets: [] };
       const { state, isAccepted, unknown, drifts } = classifyPaymentResponse(response, options);
       write(`${operation.id}: ${state}${isAccepted ? ' (accepted, not known to be executed)' : ''}\n`);
       if (drifts.length > 0) write(`    drift ${drifts.join(', ')}\n`);

@@ -1,6 +1,6 @@
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import type { ReadBudget } from '../bank/shared-reads.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
@@ -234,7 +234,7 @@ const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   BANK_REJECTED: 'REJECTED',
   BANK_UNAVAILABLE: 'NOT_SENT',
   BANK_TIMEOUT: 'NOT_SENT',
-  // The bank answered 401: no record is kept.
+  // The bank or a gateway refused the credentials: no record is kept.
   UNAUTHENTICATED: 'NOT_SENT',
 };
 
@@ -243,5 +243,10 @@ const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
  */
 function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';
-  return statesByCode[error.code] ?? (error.extensions.status === undefined ? undefined : 'REJECTED');
+  const { code, status } = error.extensions;
+  if (statesByCode[code] !== undefined) return statesByCode[code];
+  // Without a status, bankql refused this request: an earlier one may have paid.
+  if (status === undefined) return undefined;
+  // A gateway refused it: no record is kept.
+  return code === 'RATE_LIMITED' ? 'NOT_SENT' : 'REJECTED';
 }

@@ -46,10 +46,12 @@ type ShownError = Pick<GraphQLError, 'message' | 'extensions'> &
   Partial<Pick<GraphQLError, 'locations' | 'path'>>;
 
 /**
- * An error as the client sees it: with the link to its code's documentation, and without `extensions.http`, which is for yoga.
+ * An error as the client sees it: with the link to its code's documentation, and without the extensions that are not for it: `http` (for
+ * yoga) and `isGivenUp` (for metrics).
  * All errors of all answers pass here.
  */
-export function shownError({ message, locations, path, extensions: { http: _, ...extensions } }: ShownError) {
+export function shownError({ message, locations, path, extensions: details }: ShownError) {
+  const { http: _, isGivenUp: _isGivenUp, ...extensions } = details;
   const docs = isErrorCode(extensions.code) ? { docs: docsOf(extensions.code) } : {};
   return { message, locations, path, extensions: { ...extensions, ...docs } };
 }

@@ -8,6 +8,9 @@ const nothing = {
   depth: 0,
   fields: 0,
   rootFields: 0,
+  /** Aliases at its root, which `rootFields` limits: a gateway gives an alias to each field that it delegates. */
+  rootAliases: 0,
+  /** Aliases below its root. */
   aliases: 0,
   directives: 0,
   /** The length of its longest alias, in characters. */
@@ -16,7 +19,7 @@ const nothing = {
 type OperationSize = Readonly<typeof nothing>;
 
 /** How large an operation may be. `tokens` counts those of the document's text. */
-export interface DocumentLimits extends Omit<OperationSize, 'aliasLength'> {
+export interface DocumentLimits extends Omit<OperationSize, 'aliasLength' | 'rootAliases'> {
   readonly tokens: number;
 }
 
@@ -25,7 +28,7 @@ const sizeWords = [
   ['depth', 'levels of fields'],
   ['fields', 'fields'],
   ['rootFields', 'fields at its root'],
-  ['aliases', 'aliases'],
+  ['aliases', 'aliases below its root'],
   ['directives', 'directives'],
 ] as const;
 
@@ -103,7 +106,8 @@ export function measureOperations(document: DocumentNode): OperationSize[] {
       size.depth = Math.max(size.depth, inside.depth + (field ? 1 : 0));
       size.fields += inside.fields + (field ? 1 : 0);
       size.rootFields += field ? 1 : inside.rootFields;
-      size.aliases += inside.aliases + (field?.alias ? 1 : 0);
+      size.rootAliases += field ? Number(field.alias !== undefined) : inside.rootAliases;
+      size.aliases += inside.aliases + (field ? inside.rootAliases : 0);
       size.directives += inside.directives + (isSpread ? (node.directives?.length ?? 0) : 0);
       size.aliasLength = Math.max(size.aliasLength, inside.aliasLength, field?.alias?.value.length ?? 0);
     }

@@ -102,5 +102,6 @@ export class OperationActivity implements ReadUsage {
   }
 }
 
+/** The codes of errors, without those of calls that were given up because the client left. */
 const codesOf = (errors: readonly GraphQLError[] = []): string[] =>
-  errors.map(({ extensions }) => String(extensions.code));
+  errors.flatMap(({ extensions }) => (extensions.isGivenUp === true ? [] : String(extensions.code)));

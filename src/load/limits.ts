@@ -41,9 +41,10 @@ const table = {
   queryDepth: count(15, 'levels in a query'),
   queryAliases: count(
     30,
-    'aliases in a query; a fragment counts each time it is spread, here and in the next three limits',
+    'aliases below the root of a query; a fragment counts each time it is spread, here and in the next three limits',
   ),
-  queryRootFields: count(20, 'fields at the root of a query'),
+  // A gateway sends the fields that it delegates within one tick as one query, each at the root.
+  queryRootFields: count(50, 'fields at the root of a query'),
   queryDirectives: count(20, 'directives in a query'),
   queryFields: count(500, 'fields in a query'),
   // The longest valid document with all its variables takes about half of this.
@@ -91,6 +92,8 @@ const table = {
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
   documentBytes: heapBytes(1 / 16, 64, 'cache of prepared documents'),
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
+  // A waiting call takes about 3 kB. Callers with fewer than ten each never reach this: there are at most 256 requests.
+  waitingCalls: perHeap(1 / 16, 4 * kilobyte, 16_384, 'REST calls that wait for a connection to the bank'),
   // The bank's answers are outside of the heap, but in the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
   // For each of the two logs. Beyond this, the newest lines are dropped and counted.

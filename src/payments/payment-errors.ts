@@ -129,6 +129,16 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
   );
 }
 
+/**
+ * The error of an answer after which the key is free. It has no Track-ID: with one, it would be the bank's refusal of the payment, and a
+ * client would take a new key.
+ */
+export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
+  const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
+  const message = `${error.message} Nothing was executed: the same idempotency key may be used again.`;
+  return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });
+}
+
 /** A call of the store; StoreUnavailable becomes the error that `toError` makes, UnreadableRecord another one. */
 export const withStoreErrors = <T>(asked: Promise<T>, toError: (cause: unknown) => BankqlError): Promise<T> =>
   asked.catch((cause) => {
@@ -188,7 +198,8 @@ export const failedPayment = (
 ): FailedPayment => ({ operation: operation.id, why: refusalOf(error, loss), id: idOf(intent), error });
 
 function refusalOf(error: unknown, loss: string | null): PaymentRefusal | undefined {
-  if (!(error instanceof BankqlError)) return undefined;
+  // With a status, the payment was sent: it is counted by its state.
+  if (!(error instanceof BankqlError) || error.extensions.status !== undefined) return undefined;
   if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
   if (!(error.cause instanceof StoreUnavailable)) return 'not logged';
   return loss === null ? 'store away' : 'records lost';

@@ -4,6 +4,7 @@ import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
+import { bankCode, idText } from './answer-values.ts';
 import { type PaymentRecord, paymentStates } from './store.ts';
 
 /** The caller, by whom a payment is looked up. */
@@ -182,6 +183,7 @@ export interface PaymentInput {
   readonly ids: { readonly bankId: string; readonly accountId: string };
   readonly body: {
     readonly description?: string | undefined;
+    readonly from?: Body<typeof accountRef> | undefined;
     readonly to: Body<typeof accountRef>;
     readonly value?: Body<typeof money> | undefined;
   };
@@ -189,10 +191,11 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, no account is paid, or another one pays than that of the path:
+ *         the bank's refusal would have to be understood, or the payment would be UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
-  const { description, to, value } = body;
+  const { description, from = {}, to, value } = body;
   const { amount, currency } = value ?? {};
   // Longer texts are not stored, logged or sent.
   for (const [given, longest, name, argument] of [
@@ -204,6 +207,17 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   ] as const)
     if (given !== undefined && given.length > longest)
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
+  if (!to.account_id?.trim())
+    throw badUserInput('A payment needs the account that is paid: give to.accountId.', 'to.accountId');
+  for (const [given, own, read, argument] of [
+    [from.bank_id, ids.bankId, bankCode, 'from.bankId'],
+    [from.account_id, ids.accountId, idText, 'from.accountId'],
+  ] as const)
+    if (given !== undefined && read(given) !== read(own))
+      throw badUserInput(
+        'The account in from is not the one in accountId, which pays. Leave from out.',
+        argument,
+      );
   return {
     bankId: ids.bankId,
     accountId: ids.accountId,
@@ -213,4 +227,19 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
     amount: amount ?? null,
     description: description ?? null,
   };
+}
+
+/** Every text of a request: banks repeat them, but not as the id that they give to a payment. */
+export function textsOf({
+  ids,
+  body,
+  credentials,
+}: PaymentInput & { readonly credentials: Caller }): string[] {
+  const { authProviderName, authId, subscriptionKey } = credentials;
+  const texts: string[] = [];
+  JSON.stringify([ids, body, authProviderName, authId, subscriptionKey], (_name, value) => {
+    if (typeof value === 'string' && value.trim() !== '') texts.push(value);
+    return value;
+  });
+  return texts;
 }

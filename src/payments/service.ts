@@ -10,6 +10,7 @@ import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
 import {
   type FailedPayment,
   failedPayment,
+  keyIsFree,
   keyReused,
   neverSent,
   notLogged,
@@ -39,6 +40,7 @@ import {
   paymentDetails,
   pendingRecord,
   recordId,
+  textsOf,
 } from './record.ts';
 import {
   type OnPage,
@@ -114,8 +116,8 @@ export interface PaymentService {
    * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where
    *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
    *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
-   *         refused it with, also when it is asked for again (UNAUTHENTICATED is not kept); BANK_UNAVAILABLE or
-   *         BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again; OUTCOME_UNKNOWN
+   *         refused it with, also when it is asked for again; BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or
+   *         RATE_LIMITED only where nothing is kept under this key, so that it may be tried again; OUTCOME_UNKNOWN
    *         otherwise, with `trackId` and `idempotencyKey`; those of `admit`.
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
@@ -218,7 +220,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
     const judge = (response: HttpResponse) => {
       const { status } = response;
-      const verdict = classifyPaymentResponse(response, { operation, bankWords, sent: details, secrets });
+      const { gateways } = call;
+      const verdict = classifyPaymentResponse(response, {
+        ...{ operation, bankWords, gateways, secrets, now: now() },
+        sent: { ...details, trackId: record.trackId, createdAt, others: textsOf(input) },
+        isRefusalOfReads: bank.isRefusalOfReads,
+      });
       const said = bankText(response, secretsOf(input.credentials)) || null;
       const refusal =
         status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
@@ -260,8 +267,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       throw await endUnknown(because, { status, answer, bankText: said });
     }
     const { code, message } = refusal;
-    if (state === 'RELEASED') await end(record, state, null, { code, status, bankText: said });
-    else await end(record, state, { state, answer, code, status, message, bankText: said });
+    if (state === 'RELEASED') {
+      await end(record, state, null, { code, status, bankText: said });
+      throw keyIsFree(refusal, idempotencyKey);
+    }
+    await end(record, state, { state, answer, code, status, message, bankText: said });
     throw refusal;
   }
 

@@ -1,13 +1,11 @@
 import type { BankClient, BankRead } from '../bank/client.ts';
-import type { Credentials } from '../bank/credentials.ts';
+import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
-import type { ReadLimits, ReadSource, SharedSource } from '../bank/reads.ts';
-import { readKey } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
-import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../loaders/loaders.ts';
+import { bodyIn, createLoaders, type Loaders, type Read } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -181,6 +179,7 @@ export class BankSession {
     let isAgain = false;
     try {
       return await bank.update(record, {
+        caller: identityOf(credentials).name,
         deadline: this.#deadline,
         read: () => {
           if (isAgain) this.#calls--;
@@ -209,15 +208,16 @@ export class BankSession {
 
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
-    return <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
+    return (operation, wanted, key) => {
       const { bank, credentials, observer, limits } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
       if (this.#calls++ >= limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
       const body = bodyIn(operation, wanted);
-      const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
+      const path = operation.body === null && key.startsWith('/') ? key : undefined;
+      const input = { ids: wanted, path, body, credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
-      if (observer === undefined) return bank.read(operation, input, own);
-      const ended = observer.began(operation, readKey(operation, wanted));
+      if (observer === undefined) return bank.readAnswer(operation, input, own);
+      const ended = observer.began(operation, key);
       return this.#observedRead(ended, own, (limits) => bank.read(operation, input, limits));
     };
   }
@@ -226,17 +226,16 @@ export class BankSession {
     ended: (outcome: CallOutcome) => void,
     limits: ReadLimits,
     read: (limits: ReadLimits) => Promise<BankRead<T>>,
-  ): Promise<BankRead<T>> {
+  ): Promise<T> {
     let source: ReadSource = 'bank';
     const onSource: ReadLimits['onSource'] = (actual, ...more) => {
       source = actual;
       this.#noteSource(actual, ...more);
     };
     try {
-      const result = await read({ ...limits, onSource });
-      const { status, bytes, trackId } = result;
+      const { answer, status, bytes, trackId } = await read({ ...limits, onSource });
       ended({ source, status, bytes, trackId, code: null });
-      return result;
+      return answer;
     } catch (error) {
       ended({ ...failedOutcome(error), source });
       throw error;

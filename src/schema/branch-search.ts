@@ -3,11 +3,12 @@ import { unwrap } from '../bank/response.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
 import { builder, type InputFields } from './builder.ts';
-import { contains, type ListWork } from './list-work.ts';
+import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { omitNullish } from './plugin/fields.ts';
 import { notGlobalId } from './plugin/global-id.ts';
 import { madeFrom } from './plugin/list-item.ts';
+import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 
@@ -83,7 +84,9 @@ export const branchSearch = builder.args((t) => ({
     description:
       'The nearest first, and only those within the radius, if any. Branches without a location come last, or are left out.',
   }),
-  search: t.string({ description: 'Only branches with this text in their name. Case does not matter.' }),
+  search: t.string({
+    description: `Only branches with this text in their name, in up to ${maxSearchLength} characters. Case and accents do not matter.`,
+  }),
 }));
 
 export type BranchSearch = InputShapeFromFields<typeof branchSearch>;
@@ -95,7 +98,7 @@ export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
 /**
  * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a
  * value that the search examines breaks the contract.
- * Errors: BAD_USER_INPUT for an invalid place or radius.
+ * Errors: BAD_USER_INPUT for an invalid place or radius, and for a text that is too long.
  */
 export function branchSelection({
   filter,
@@ -105,15 +108,17 @@ export function branchSelection({
   if (near) checkCoordinates('near', near);
   if (typeof near?.radiusKm === 'number' && !(near.radiusKm >= 0))
     throw badUserInput('near.radiusKm has to be zero or more.', 'near.radiusKm');
-  if (!near && !search) return null;
-  const name = JSON.stringify(['branches', filter?.id, filter?.name, near, search]);
-  return (list, lists) => lists.once(list, name, () => madeFrom(list, select(list, near, search)));
+  const text = foldSearch(search);
+  if (!near && text === null) return null;
+  const name = JSON.stringify(['branches', filter?.id, filter?.name, near, text]);
+  return (list, lists) => lists.once(list, name, () => madeFrom(list, select(list, near, text)));
 }
 
-function select(list: readonly Branch[], near: Near, text: BranchSearch['search']): Branch[] {
-  const named = text
-    ? list.filter((branch) => !(branch instanceof Error) && contains(branch.name, text))
-    : [...list];
+function select(list: readonly Branch[], near: Near, text: string | null): Branch[] {
+  const named =
+    text === null
+      ? [...list]
+      : list.filter((branch) => !(branch instanceof Error) && containsFolded(branch.name, text));
   if (!near) return named;
   const { radiusKm } = near;
   return (

@@ -45,7 +45,3 @@ export class ListWork {
     this.#operation.budget.spendSearch(entries);
   }
 }
-
-/** Whether a value of the bank is a text that contains the given one, whatever the case. */
-export const contains = (value: unknown, text: string): boolean =>
-  typeof value === 'string' && value.toLowerCase().includes(text.toLowerCase());

@@ -16,7 +16,6 @@ import { type AccountIds, accountNode, accountOf, isCodeOf } from './account.ts'
 import { bankFields } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { contains } from './list-work.ts';
 import { implementNode, omitNullish } from './plugin/fields.ts';
 import { notGlobalId } from './plugin/global-id.ts';
 import { link, recordOf } from './plugin/link.ts';
@@ -31,6 +30,7 @@ import {
 } from './plugin/list-item.ts';
 import { defineNodeType, identifiedBy, idFromPath, type NodeRef } from './plugin/node.ts';
 import { connectionTo, listField, type ToNode } from './plugin/relay-connection.ts';
+import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 type OtherAccountIds = ListedIds<ViewIds, 'otherAccountId', OtherAccount>;
 
@@ -54,7 +54,7 @@ const search = builder.args((t) => ({
     description: 'Only counterparties with this IBAN, this id, or both.',
   }),
   search: t.string({
-    description: "Only those with this text in their holder's name or IBAN, in any case.",
+    description: `Only those with this text in their holder's name or IBAN, in up to ${maxSearchLength} characters. Case and accents do not matter.`,
   }),
 }));
 
@@ -78,28 +78,31 @@ function loadOtherAccounts(
   context: ReadContext,
 ): Promise<OtherAccount[]> {
   const query = queryOf(args);
+  const text = foldSearch(args.search);
   const listed =
     query === null
       ? loadAll(account, context)
       : context.session.loaders.postOtherAccounts.load({ ...account, query });
   const id = query === null ? filterId(args.filter?.id) : null;
-  const text = args.search ?? '';
-  if ((id === null || id === undefined) && !text) return listed;
+  if ((id === null || id === undefined) && text === null) return listed;
+  const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>
     context.lists.once(list, JSON.stringify(['counterparties', id, text]), () =>
       madeFrom(
         list,
-        list.filter((entry) => (id == null || entry.id === id) && (!text || isFoundBy(entry, text))),
+        list.filter((entry) => (id == null || entry.id === id) && isFound(entry)),
       ),
     ),
   );
 }
 
-/** Whether the holder's name or the IBAN contains a text. */
-function isFoundBy(entry: OtherAccount, text: string): boolean {
-  const { holder, IBAN }: { holder?: unknown; IBAN?: unknown } = entry;
-  const hasName = isObject(holder) && contains(holder.name, text);
-  return hasName || (typeof IBAN === 'string' && compactIban(IBAN).includes(compactIban(text)));
+/** Selects the entries whose holder's name or IBAN contains a folded text. */
+function entriesWith(text: string): (entry: OtherAccount) => boolean {
+  // White space alone is no part of an IBAN.
+  const iban = compactIban(text) || null;
+  return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
+    (isObject(holder) && containsFolded(holder.name, text)) ||
+    (iban !== null && typeof IBAN === 'string' && compactIban(IBAN).includes(iban));
 }
 
 /** The counterparties in a list of the bank. */

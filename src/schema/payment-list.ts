@@ -43,11 +43,11 @@ const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
 const cursorParts = z.tuple([z.int(), z.string()]);
 
 /**
- * The place of a cursor. Errors: BAD_USER_INPUT if the text is no cursor. Another caller's cursor is accepted: it is a place in
- * this caller's own list.
+ * The place of a cursor; an empty cursor is none, as in other lists (checkPage). Another caller's cursor is accepted: it is a place
+ * in this caller's own list. Errors: BAD_USER_INPUT if the text is no cursor.
  */
 function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
-  if (cursor == null) return undefined;
+  if (!cursor) return undefined;
   const { data } = cursorParts.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
   if (data === undefined) throw notACursor(name);
   return { created_at: data[0], id: data[1] };

@@ -163,7 +163,8 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
     trackId: t.id({
-      description: 'The Track-ID of the REST call; null if no call was made.',
+      description:
+        'The Track-ID of the REST call; null if no call was made, or if it was refused before the payment was read.',
       resolve: ({ extensions }) => extensions.trackId,
     }),
   }),

@@ -3,6 +3,7 @@ import { isOtherId } from '../bank/ids.ts';
 import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
 import { metaOf, recordFields } from '../contract/record.ts';
+import { otherSpellings } from '../contract/spelling.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { InputFields, MadeField, ObjectFields } from './builder.ts';
@@ -172,6 +173,12 @@ function checkRecord(
     );
   if (Object.keys(write.body.shape).every((name) => record[name] == null))
     throw refuse(write, `What the bank answered before ${write.id} holds nothing of a record.`);
+  const [misspelt] = otherSpellings(shape, record);
+  if (misspelt !== undefined)
+    throw refuse(
+      read,
+      `The bank's ${read.id} answered with a member ${misspelt}, which is the specification's in another spelling: a write would lose its value.`,
+    );
   const broken = brokenValueIn(record);
   if (broken instanceof BankqlError) {
     const { code, message, extensions } = broken;

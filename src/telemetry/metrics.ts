@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
-import type { UnreadableAnswer } from '../bank/client.ts';
+import type { PoolUsage } from '../bank/pools.ts';
 import type { CallReport } from '../bank/report.ts';
-import type { Drift } from '../bank/response.ts';
-import type { PoolUsage } from '../bank/transport.ts';
+import type { Drift, UnreadableAnswer } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
@@ -63,6 +62,10 @@ export function createTelemetry(
     'bankql_bank_unreadable_answers_total',
     'Successful answers of the bank that could not be read, by bank operation.',
     { bank_operation: Object.keys(operations) },
+  );
+  const refusedKeys = counter(
+    'bankql_subscription_key_refusals_total',
+    "Calls that a gateway in front of the bank refused because of the operator's subscription key.",
   );
   const breakers = gauge(
     'bankql_breaker_open',
@@ -125,6 +128,7 @@ export function createTelemetry(
     registry,
     onCall(call: CallReport) {
       const { operation, status, reason, milliseconds } = call;
+      if (call.gateway === 'operator key') refusedKeys.inc();
       if (areMetricsRead)
         calls.observe(
           { bank_operation: operation, outcome: status ?? reason ?? 'failed' },

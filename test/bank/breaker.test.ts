@@ -36,7 +36,6 @@ function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   const client = createTestClient(bank.url, {
     timeoutMs: 30_000,
     connections: 64,
-    waitMs: 30_000,
     breakerThreshold: 0.5,
     breakerOpenMs: openMs,
     onBreaker(operation, isOpen, reason) {
@@ -130,7 +129,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
 
 describe('a breaker opens where the bank answers slowly', () => {
   // The tests move the clock: a call that is not meant to be slow is not, whatever the machine does.
-  const patient = { timeoutMs: 600_000, paymentTimeoutMs: 600_000, waitMs: 600_000 };
+  const patient = { timeoutMs: 600_000, paymentTimeoutMs: 600_000 };
   const slowCallMs = 0.8 * patient.timeoutMs;
 
   /** Answers so many calls at once, so much later. */
@@ -319,7 +318,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
     await using bank = await startFaultyBank(reply(503, '{}'));
     await using bankql = await createTestBankql({
       bankUrl: bank.url,
-      bankOptions: { breakerThreshold: 0.5, breakerOpenMs: openMs, waitMs: 30_000 },
+      bankOptions: { breakerThreshold: 0.5, breakerOpenMs: openMs },
     });
     const pay = async (key: string) => {
       const result = await bankql.ask<{ makeTransaction: { replayed: boolean } | null }, object>(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bankCode, bankText, redact } from '../../src/bank/errors.ts';
+import { GatewayAnswers } from '../../src/bank/gateway-answers.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { connect, failedCall } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset } from '../support/faulty-bank.ts';
@@ -110,6 +111,101 @@ describe('what the bank says', () => {
   });
 });
 
+describe('an answer of a gateway in front of the bank', () => {
+  const refusedKey =
+    '{"statusCode":401,"message":"Access denied due to invalid subscription key. Make sure to provide a valid key for an active subscription."}';
+  const quota =
+    '{"statusCode":403,"message":"Out of call volume quota. Quota will be replenished in 5.03:23:11."}';
+  const html = { 'Content-Type': 'text/html' };
+
+  async function failure(sample: SampleCall, act: Act, gateways = new GatewayAnswers()) {
+    const reports: CallReport[] = [];
+    const { bank, client } = await connect(act, { gateways, onCall: (call) => reports.push(call) });
+    const { error } = await failedCall(sample, client);
+    expect(bank.requests).toHaveLength(1);
+    return { error, report: reports[0] };
+  }
+
+  test.each([sampleCalls.getCustomer, change])(
+    'about a quota is a limit of $operation.id that ends',
+    async (sample) => {
+      const act = reply(403, quota, { 'Retry-After': '444191' });
+      const { error, report } = await failure(sample, act);
+      expect(error.extensions).toMatchObject({
+        code: 'RATE_LIMITED',
+        status: 403,
+        retryable: true,
+        retryAfter: 60,
+      });
+      expect(report).toMatchObject({ gateway: 'rate limit', failure: null });
+    },
+  );
+
+  test('about the operator’s subscription key is not the caller’s fault, and has its own words', async () => {
+    const gateways = new GatewayAnswers({ hasOperatorKey: true });
+    const read = await failure(sampleCalls.getCustomer, reply(401, refusedKey), gateways);
+    expect(read.error.extensions).toMatchObject({ code: 'BANK_ERROR', status: 401, retryable: false });
+    expect(read.error.message).toBe(
+      "A gateway of the bank does not accept bankql's own subscription key for getCustomer. Only bankql's operator can change it.",
+    );
+    expect(read.report).toMatchObject({
+      gateway: 'operator key',
+      failure: 'a gateway refuses BANK_SUBSCRIPTION_KEY',
+    });
+    // A write was not executed, so that it may be sent again.
+    const write = await failure(change, reply(401, refusedKey), gateways);
+    expect(write.error.extensions).toMatchObject({ code: 'BANK_UNAVAILABLE', status: 401, retryAfter: 60 });
+    expect(write.error.message).not.toContain('may have been executed');
+  });
+
+  test('about a subscription key that the caller sent is the caller’s', async () => {
+    const { error, report } = await failure(sampleCalls.getCustomer, reply(401, refusedKey));
+    expect(error.extensions).toMatchObject({ code: 'UNAUTHENTICATED', status: 401 });
+    expect(report).toMatchObject({ gateway: 'credentials', failure: null });
+  });
+
+  test('in the operator’s words is read as for payments', async () => {
+    const gateways = new GatewayAnswers({ notSent: ['Please wait # s.', 'Key expired'] });
+    const wait = await failure(change, reply(429, 'Please wait 7 s.', { 'Retry-After': '7' }), gateways);
+    expect(wait.error.extensions).toMatchObject({ code: 'RATE_LIMITED', status: 429, retryAfter: 7 });
+    const expired = await failure(sampleCalls.getCustomer, reply(403, '{"error":"Key expired"}'), gateways);
+    expect(expired.error.extensions).toMatchObject({ code: 'UNAUTHENTICATED', status: 403 });
+  });
+
+  test.each([
+    ['HTML', '<!doctype html><title>Not found</title>', html],
+    ['HTML under the type of JSON', '\n<html></html>', {}],
+    ['XML', '<?xml version="1.0"?><error/>', { 'Content-Type': 'application/xml' }],
+    ['a long text', `No route. ${'x'.repeat(500)}`, { 'Content-Type': 'text/plain' }],
+    ['HTML that is encoded', 'x', { ...html, 'Content-Encoding': 'gzip' }],
+    [
+      'HTML in another charset',
+      Buffer.from('<html>', 'utf16le'),
+      { 'Content-Type': 'text/html; charset=utf-16le' },
+    ],
+  ] as const)('with 404 in %s does not say that the bank has no such record', async (_, body, headers) => {
+    const { error, report } = await failure(sampleCalls.getCustomer, reply(404, body, headers));
+    expect(error.extensions).toMatchObject({ code: 'BANK_BAD_RESPONSE', status: 404, retryable: false });
+    const page = 'a page with status 404, which something between bankql and the bank has sent';
+    expect(error.message).toBe(`The answer to getCustomer is ${page}.`);
+    expect(report).toMatchObject({ status: 404, failure: page });
+    const write = await failure(change, reply(404, body, headers));
+    expect(write.error.message).toContain('It may have been executed all the same');
+  });
+
+  test.each([
+    ['JSON', '{"message":"OBP-30018: Bank Account not found."}', {}],
+    ['JSON as HTML', '{"message":"no"}', html],
+    ['a list', '[]', {}],
+    ['no body', '', html],
+    ['a short text', '404 page not found', { 'Content-Type': 'text/plain' }],
+  ])('with 404 in %s is the bank’s', async (_, body, headers) => {
+    const { error, report } = await failure(sampleCalls.getCustomer, reply(404, body, headers));
+    expect(error.extensions).toMatchObject({ code: 'NOT_FOUND', status: 404 });
+    expect(report).toMatchObject({ failure: null });
+  });
+});
+
 describe('a report', () => {
   const reportOf = async (act: Act, sample: SampleCall, limits = {}) => {
     const reports: CallReport[] = [];
@@ -129,6 +225,7 @@ describe('a report', () => {
       trackId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       reason: null,
       failure: null,
+      gateway: null,
       bankText: null,
     });
     expect(report?.milliseconds).toBeGreaterThan(0);

@@ -83,10 +83,12 @@ describe('an answer that is odd and good', () => {
   });
 
   test.each<[string, Act]>([
-    ...['identity', 'Identity', ''].map((encoding): [string, Act] => [
-      `with content encoding "${encoding}"`,
-      reply(200, read.reply, { 'Content-Encoding': encoding }),
-    ]),
+    ...['identity', 'Identity', '', 'UTF-8', 'utf8', 'us-ascii', 'ISO-8859-1'].map(
+      (encoding): [string, Act] => [
+        `with content encoding "${encoding}"`,
+        reply(200, read.reply, { 'Content-Encoding': encoding }),
+      ],
+    ),
     [
       'after early hints',
       write('HTTP/1.1 103 Early Hints\r\nContent-Encoding: br\r\n\r\n', answer(200, read.reply)),
@@ -99,12 +101,20 @@ describe('an answer that is odd and good', () => {
     ['in HTTP/1.0', writeThen('end', `HTTP/1.0 200 OK\r\n\r\n${read.reply}`)],
     ['byte by byte', drip(answer(200, read.reply).toString(), 1)],
     ['with status 201', reply(201, read.reply)],
+    ['without a body, for a list', write(`${head}Content-Length: 0\r\n\r\n`)],
+    ['without a chunk, for a list', write(`${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`)],
     ['as long as it may be', reply(200, read.reply.padEnd(limits.maxBodyBytes))],
   ])('is read: %s', async (_, act) => {
     const { bank, client } = await connect(act, limits);
     expect((await read.run(client)).answer).toEqual(read.answer);
     expect(bank.requests).toHaveLength(1);
   });
+});
+
+test('an empty body that only the end of the connection ends may have been cut off: a list is not empty by it', async () => {
+  const { bank, client } = await connect(writeThen('end', `${head}\r\n`), limits);
+  expect((await failedCall(read, client)).error.extensions).toMatchObject({ code: 'BANK_BAD_RESPONSE' });
+  expect(bank.requests).toHaveLength(1);
 });
 
 describe('an answer that is not read, because it is encoded or too long, counts by its status', () => {
@@ -124,6 +134,20 @@ describe('an answer that is not read, because it is encoded or too long, counts 
     expect((await failedCall(change, client)).error.extensions).toMatchObject({ code: ofWrite, status });
     expect(bank.requests).toHaveLength(2);
   });
+});
+
+test('an encoding that was not asked for is named, and headers that are too long do not pause the calls', async () => {
+  const long = write(`${head}X: ${'x'.repeat(20_000)}\r\n\r\n{}`);
+  const { bank, client } = await connect(long, { ...limits, breakerThreshold: 0.01 });
+  for (let call = 0; call < 25; call++)
+    expect((await failedCall(read, client)).error.message).toBe(
+      "The bank's answer to getBranches is not read: its headers are longer than 16384 bytes.",
+    );
+  bank.behave(reply(200, '{}', { 'Content-Encoding': 'aws-chunked' }));
+  expect((await failedCall(read, client)).error.message).toBe(
+    "The bank's answer to getBranches is not read: its Content-Encoding is aws-chunked, although bankql asks for none.",
+  );
+  expect(bank.requests).toHaveLength(26);
 });
 
 test.each([301, 302, 303, 307, 308])(

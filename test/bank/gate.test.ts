@@ -1,47 +1,47 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Gate, type GateCall } from '../../src/bank/gate.ts';
+import { describe, expect, test } from 'vitest';
+import { Gate, type GateEntry } from '../../src/bank/gate.ts';
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
-
-interface Asked extends GateCall {
+interface Asked extends GateEntry {
   readonly id: string;
 }
 
-/** A gate, and what became of the calls that asked: the ids of those that are under way or were refused, in order. */
-function gateOf(max: number) {
-  const gate = new Gate({ max, waitMs: 250 });
+/**
+ * A gate, and what became of the calls that asked: the ids of those that entered, each with the caller that it counts for if another
+ * one asked, and of those that were refused, each with the caller that was refused, in order.
+ */
+function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
+  const gate = new Gate({ max, maxWaiting });
   const entered: string[] = [];
   const refused: string[] = [];
-  const underWay: Asked[] = [];
+  const inProgress: Asked[] = [];
   let count = 0;
   const ask = (
     caller: string,
-    { operation = 'read', peer = caller, session = null as GateCall['session'], failsAtOnce = false } = {},
+    { operation = 'read', peer = caller, failsAtOnce = false, throws = false } = {},
   ) => {
     const id = `${caller}${++count}`;
     const call: Asked = {
       id,
-      caller: { name: caller, group: peer },
-      operation,
-      session,
-      waiting: null,
-      counts: [],
-      enter() {
-        entered.push(id);
+      operation: { id: operation },
+      waitsFor: [],
+      places: [],
+      enter({ name }) {
+        entered.push(name === caller ? id : `${id} as ${name}`);
+        if (throws) throw new Error(`${id} cannot enter`);
         if (failsAtOnce) gate.leave(call);
-        else underWay.push(call);
+        else inProgress.push(call);
       },
-      refuse: () => void refused.push(id),
+      refuse: ({ name }) => void refused.push(`${id} of ${name}`),
     };
-    gate.ask(call);
+    gate.ask(call, { name: caller, group: peer });
     return call;
   };
+  const join = (call: Asked, caller: string, peer = caller) => gate.join(call, { name: caller, group: peer });
   const leave = () => {
-    const [call] = underWay.splice(0, 1);
+    const [call] = inProgress.splice(0, 1);
     if (call !== undefined) gate.leave(call);
   };
-  return { gate, entered, refused, ask, leave };
+  return { gate, entered, refused, ask, join, leave };
 }
 
 const times = <T>(count: number, act: () => T): T[] => Array.from({ length: count }, act);
@@ -123,38 +123,33 @@ describe('calls that wait', () => {
     expect(entered.slice(4)).toEqual(['a3']);
   });
 
-  test('are refused after the wait, and forgotten', async () => {
-    const { gate, entered, refused, ask, leave } = gateOf(1);
-    ask('a');
-    ask('b');
-    await vi.advanceTimersByTimeAsync(249);
-    expect(refused).toEqual([]);
-    await vi.advanceTimersByTimeAsync(2);
-    expect(refused).toEqual(['b2']);
-    leave();
-    expect([gate.held, entered]).toEqual([0, ['a1']]);
+  test('wait for their turn however many callers wait: nobody’s call is refused', () => {
+    const { entered, refused, ask, leave } = gateOf(16);
+    for (let login = 0; login < 100; login++) times(20, () => ask(`login-${login}-`));
+    ask('single');
+    let turns = 0;
+    for (; !entered.some((id) => id.startsWith('single')); turns++) leave();
+    // The single read of another caller waits for one turn of all: 100 callers, less those in progress.
+    expect(turns).toBeLessThanOrEqual(101);
+    times(2001, leave);
+    expect([entered.length, refused]).toEqual([2001, []]);
   });
 
-  test('are not refused if one leaves in the turn of the event loop in which the wait ends', () => {
-    const { entered, refused, ask, leave } = gateOf(1);
-    ask('a');
-    ask('b');
-    vi.advanceTimersByTime(250);
-    leave();
-    vi.advanceTimersByTime(1);
-    expect([entered, refused]).toEqual([['a1', 'b2'], []]);
+  test('of one caller are served by operation in turn', () => {
+    const { entered, ask, leave } = gateOf(1);
+    ask('a', { operation: 'first' });
+    for (const operation of ['one', 'one', 'one', 'two', 'two']) ask('a', { operation });
+    times(5, leave);
+    expect(entered).toEqual(['a1', 'a2', 'a5', 'a3', 'a6', 'a4']);
   });
 
-  test('wait on if another one of their operation was let through', async () => {
-    const { entered, refused, ask, leave } = gateOf(1);
-    const session = { isServed: false };
-    ask('a', { session });
-    ask('a', { session });
-    ask('b', { session: { isServed: false } });
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(refused).toEqual(['b3']);
-    leave();
-    expect(entered).toEqual(['a1', 'a2']);
+  test('of callers of one remote address take the turns of one caller', () => {
+    const { entered, ask, leave } = gateOf(1);
+    ask('first');
+    for (const claimed of ['x', 'y', 'z']) ask(claimed, { peer: '192.0.2.1' });
+    times(2, () => ask('proven'));
+    times(5, leave);
+    expect(entered).toEqual(['first1', 'x2', 'proven5', 'y3', 'proven6', 'z4']);
   });
 
   test('can be cancelled, once', () => {
@@ -173,6 +168,111 @@ describe('calls that wait', () => {
     leave();
     expect([gate.held, entered.length]).toEqual([0, 20_001]);
   });
+
+  test('go on after one whose entry throws, which gives its place back', () => {
+    const { gate, entered, ask, leave } = gateOf(1);
+    ask('a');
+    ask('b', { throws: true });
+    ask('c');
+    expect(leave).toThrow('b2 cannot enter');
+    expect([gate.held, entered]).toEqual([1, ['a1', 'b2', 'c3']]);
+    leave();
+    expect(gate.held).toBe(0);
+    expect(() => ask('d', { throws: true })).toThrow('d4 cannot enter');
+    ask('e');
+    expect([gate.held, entered.at(-1)]).toEqual([1, 'e5']);
+  });
+});
+
+describe('if too many calls wait', () => {
+  test('the caller with the most waiting calls is refused one, and a first call never before another’s tenth', () => {
+    const { refused, ask } = gateOf(1, 20);
+    ask('first');
+    times(20, () => ask('greedy'));
+    for (let login = 0; login < 10; login++) ask(`quiet-${login}-`);
+    expect(refused).toHaveLength(10);
+    expect(refused.every((call) => call.endsWith(' of greedy'))).toBe(true);
+    ask('greedy');
+    expect(refused.at(-1)).toBe('greedy32 of greedy');
+  });
+
+  test('a call of equal callers that has just asked is the one', () => {
+    const { refused, ask } = gateOf(1, 2);
+    for (const caller of ['first', 'a', 'b', 'c']) ask(caller);
+    expect(refused).toEqual(['c4 of c']);
+  });
+
+  test('a joined call is refused for the greedy caller only', () => {
+    const { entered, refused, ask, join, leave } = gateOf(1, 4);
+    ask('first');
+    times(2, () => ask('greedy'));
+    const shared = ask('greedy');
+    join(shared, 'quiet');
+    ask('late');
+    expect(refused).toEqual(['greedy4 of greedy']);
+    times(4, leave);
+    expect(entered).toEqual(['first1', 'greedy2', 'greedy4 as quiet', 'late5', 'greedy3']);
+  });
+});
+
+describe('a call that several callers wait for', () => {
+  test('enters at once, and counts there, if one of them has room', () => {
+    const { gate, entered, ask, join } = gateOf(8);
+    times(4, () => ask('greedy'));
+    const shared = ask('greedy');
+    expect(gate.held).toBe(4);
+    join(shared, 'quiet');
+    expect([gate.held, entered.at(-1)]).toEqual([5, 'greedy5 as quiet']);
+    // The shared call has one of quiet's four places.
+    times(4, () => ask('quiet', { operation: 'other' }));
+    expect(gate.held).toBe(8);
+    gate.leave(shared);
+    expect([gate.held, shared.places]).toEqual([8, []]);
+    gate.leave(shared);
+    expect(gate.held).toBe(8);
+  });
+
+  test('enters in the turn of whichever comes first, once', () => {
+    const { gate, entered, ask, join, leave } = gateOf(1);
+    ask('first');
+    times(3, () => ask('greedy'));
+    join(ask('greedy'), 'quiet');
+    times(3, leave);
+    expect(entered).toEqual(['first1', 'greedy2', 'greedy5 as quiet', 'greedy3']);
+    times(3, leave);
+    expect([gate.held, entered.length]).toEqual([0, 5]);
+  });
+
+  test('waits on while one of them waits, and is counted as one', () => {
+    const { gate, entered, ask, join, leave } = gateOf(1);
+    ask('first');
+    const shared = ask('a');
+    for (const caller of ['b', 'b', 'c']) join(shared, caller);
+    expect(gate.usage).toMatchObject([{ waiting: 1, waits: 1 }]);
+    for (const name of ['a', 'c', 'c']) gate.part(shared, { name, group: name });
+    leave();
+    expect(entered).toEqual(['first1', 'a2 as b']);
+    join(shared, 'd');
+    leave();
+    expect([gate.held, entered.length, gate.usage[0]?.waiting]).toEqual([0, 2, 0]);
+  });
+
+  test('leaves the gate with the last of them', () => {
+    const { gate, entered, ask, join, leave } = gateOf(1);
+    ask('first');
+    const shared = ask('a');
+    join(shared, 'b');
+    for (const name of ['a', 'b']) gate.part(shared, { name, group: name });
+    leave();
+    expect([gate.cancel(shared), gate.held, entered]).toEqual([false, 0, ['first1']]);
+  });
+});
+
+test('public reads of 1,000 invented banks keep no place of a caller with private reads', () => {
+  const { entered, ask } = gateOf(8);
+  times(1000, () => ask('greedy', { operation: 'getBranches' }));
+  times(4, () => ask('quiet', { operation: 'getCustomer' }));
+  expect(entered.slice(4)).toEqual(['quiet1001', 'quiet1002', 'quiet1003', 'quiet1004']);
 });
 
 test('its usage tells what each bank operation takes, and what waits', () => {

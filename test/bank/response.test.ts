@@ -225,7 +225,25 @@ describe('where there is no record and no list, the whole answer fails', () => {
     ['a text', getBranches, '"x"', 'is not a JSON object'],
     ['a number', getBranches, '1', 'is not a JSON object'],
     ['another key', getBranches, '{"Branches":[]}', 'has no list under "branches"'],
-    ['a list that is null', getBranches, '{"branches":null}', 'has no list under "branches"'],
+    [
+      'a list that is null, with more',
+      getBranches,
+      '{"branches":null,"status":"ko"}',
+      'has no list under "branches"',
+    ],
+    [
+      'a list that is null, after no',
+      getBranches,
+      '{"branches":null,"success":false}',
+      'has no list under "branches"',
+    ],
+    [
+      'a list that is null, with a code',
+      getBranches,
+      '{"branches":null,"rc":17}',
+      'has no list under "branches"',
+    ],
+    ['null in place of a list', getBranches, 'null', 'is not a JSON object'],
     ['a list that is an object', getBranches, '{"branches":{}}', 'has no list under "branches"'],
   ])('%s', (_, operation, text, what) => {
     expect(() => check(operation, text)).toThrow(
@@ -284,6 +302,24 @@ describe('parseAnswer', () => {
     expect(brokenValueIn(record)).toBe(null);
     const broken = new Error('no text');
     expect(brokenValueIn([[record], { legal_name: [broken] }])).toBe(broken);
+  });
+
+  const emptyWith = (status: number, headers: Record<string, string>) =>
+    parseResponse({ status, headers, body: Buffer.alloc(0), milliseconds: 5 }, { operation: 'getBranches' });
+
+  test.each<Record<string, string>>([
+    { 'content-length': '0' },
+    { 'transfer-encoding': 'chunked', 'content-type': 'application/xml' },
+  ])('is undefined for an empty body, with the head %j', (headers) => {
+    expect(emptyWith(200, headers)).toBeUndefined();
+  });
+
+  test.each([
+    ['that may have been cut off before its first byte', 200, {}],
+    ['of a status that says so', 204, { 'content-length': '0' }],
+    ['of an answer that is not ready', 202, { 'content-length': '0' }],
+  ])('refuses an empty body %s', (_, status, headers) => {
+    expect(() => emptyWith(status, headers)).toThrow("The bank's answer to getBranches is empty.");
   });
 
   const gzip = Buffer.from([0x1f, 0x8b, 0x08]);
@@ -383,6 +419,21 @@ describe('what an answer contains', () => {
   });
 
   test.each([
+    [{ branches: null }, 'empty-record'],
+    [{ branch: null, total: 0, errors: [], message: '' }, 'empty-record'],
+    [undefined, 'empty-body'],
+  ])('a list: none, in the answer %j to a read', (json, drift) => {
+    expect(contentOf(getBranches, json)).toEqual({ value: [], drift });
+    for (const operation of [getCustomer, putTransactionsRequestAccount])
+      expect(contentOf(operation, json)).toBeUndefined();
+  });
+
+  test('a list that is null under one name, and present under another, is the present one', () => {
+    const json = { branches: null, branch: [{ name: 'n' }] };
+    expect(contentOf(getBranches, json)).toEqual({ value: [{ name: 'n' }], drift: 'envelope' });
+  });
+
+  test.each([
     [
       'a record whose message is its own',
       getMessagesOwner,
@@ -409,6 +460,8 @@ describe('what an answer contains', () => {
       { customer: { email: 'e' }, fault: { faultstring: 'f' } },
     ],
     ['an error in a wrapped record', getCustomer, { customer: { email: 'e', error: 'old' } }],
+    ['a message beside a list that is null', getBranches, { branches: null, message: 'log in' }],
+    ['an error beside a list that is null', getBranches, { branches: null, errors: [{ code: 7 }] }],
     ['an error beside an empty list', getBranches, { branches: [], error: 'down' }],
     ['an error beside a list', getBranches, { branches: [{ name: 'n' }], error: 'the rest is away' }],
     ['an error beside a list under another name', getBranches, { branch: [{ name: 'n' }], error: 'away' }],
@@ -423,6 +476,7 @@ describe('what an answer contains', () => {
     ['another kind of list', getBranches, { products: [] }],
     ['a list of two records', getCustomer, [{ email: 'a' }, { email: 'b' }]],
     ['null', getCustomer, null],
+    ['a message that is null, in place of messages', getMessagesOwner, { message: null }],
   ])('nothing: %s', (_, operation, json) => {
     expect(contentOf(operation, json)).toBeUndefined();
   });

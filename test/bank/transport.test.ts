@@ -18,7 +18,6 @@ import {
   startFaultyBank,
   write,
 } from '../support/faulty-bank.ts';
-import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 import { lateBy, quietFor, turns } from '../support/waits.ts';
@@ -92,7 +91,7 @@ test('without keep-alive each read has a connection of its own', async () => {
 });
 
 test('one slow operation and one greedy caller delay nobody else’s reads', async () => {
-  const { bank, client } = await connect(hang, { connections: 8, waitMs: 50 });
+  const { bank, client } = await connect(hang, { connections: 8 });
   bank.behave((socket) => {
     if (bank.requests.at(-1)?.includes('/customers/')) return;
     reply(200, sampleCalls.getMessagesOwner.reply)(socket);
@@ -328,7 +327,6 @@ describe('a connection that is handed on', () => {
     const origin = bank.url.replace('http:', 'https:');
     await using client = createTestClient(origin, {
       connections: 3,
-      waitMs: 100,
       timeoutMs: 150,
       // The third call comes while both connections are still being made.
       connectTimeoutMs: 3_000,
@@ -353,7 +351,7 @@ describe('the wait for a connection', () => {
   const read = sampleCalls.getCustomer;
   const change = sampleCalls.putCustomerID;
   const payment = sampleCalls.postMakeTransaction;
-  const one = { connections: 1, waitMs: 150, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
+  const one = { connections: 1, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
 
   /** Keeps what arrives, to be answered by the test. */
   function holding(bank: FaultyBank) {
@@ -370,15 +368,13 @@ describe('the wait for a connection', () => {
     ['a write behind a payment', payment, change],
     ['a payment behind a write', change, payment],
   ] as const)('%s that finds no place among the connections', (_, first, second) => {
-    test('is OVERLOADED after the wait, was not sent, and is not sent later', async () => {
-      const { bank, client } = await connect(hang, one);
+    test('is OVERLOADED at once if no call may wait, was not sent, and is not sent later', async () => {
+      const { bank, client } = await connect(hang, { ...one, waitingCalls: 0 });
       const held = holding(bank);
       const busy = first.run(client, canaries, customer('busy')).catch(() => {});
       await expect.poll(() => held.length).toBe(1);
 
-      const started = performance.now();
       const failure = await second.run(client).catch((error: unknown) => error);
-      const elapsedMs = performance.now() - started;
       expect(failure).toMatchObject(
         second.operation.kind === 'payment'
           ? { name: 'TransportFailure', reason: 'overloaded', sent: false }
@@ -388,8 +384,6 @@ describe('the wait for a connection', () => {
               cause: { sent: false },
             },
       );
-      expect(elapsedMs).toBeGreaterThan(one.waitMs - 20);
-      expect(elapsedMs).toBeLessThan(inTimeMs);
 
       for (const socket of held) socket.write(answer(200, first.reply));
       await busy;
@@ -399,6 +393,18 @@ describe('the wait for a connection', () => {
       expect((await second.run(client)).answer).toEqual(second.answer);
       expect(bank.requests).toHaveLength(2);
     });
+  });
+
+  test('lasts until the deadline of the call, which is then OVERLOADED and not sent later', async () => {
+    const { bank, client } = await connect(hang, { ...one, timeoutMs: 100 });
+    const held = holding(bank);
+    const busy = payment.run(client);
+    await expect.poll(() => held.length).toBe(1);
+    await expect(change.run(client)).rejects.toMatchObject({ code: 'OVERLOADED', cause: { sent: false } });
+    for (const socket of held) socket.write(answer(200, payment.reply));
+    await busy;
+    await quietFor(100);
+    expect(bank.requests).toHaveLength(1);
   });
 
   describe('a place among the connections', () => {
@@ -419,7 +425,7 @@ describe('the wait for a connection', () => {
     });
 
     test('is not taken by one who left while he waited', async () => {
-      const { bank, client } = await connect(hang, { ...one, waitMs: 60_000 });
+      const { bank, client } = await connect(hang, one);
       const held = holding(bank);
       const busy = read.run(client, canaries, customer('busy'));
       await expect.poll(() => held.length).toBe(1);

@@ -18,8 +18,9 @@ function setUp() {
   return {
     log,
     /** An update of one letter's record, such as r1 and r2 of the record r. */
-    begin(name: string, { deadline = new OperationDeadline() } = {}) {
+    begin(name: string, { deadline = new OperationDeadline(), caller = 'caller' } = {}) {
       const running = queue.run(name[0] ?? '', {
+        caller,
         deadline,
         read: () => step(`read ${name}`).then(() => name),
         write: () => step(`write ${name}`),
@@ -90,6 +91,42 @@ test('updates whose read fails delay nobody', async () => {
   expect(log.filter((line) => line.startsWith('write'))).toEqual(['write r-own']);
 });
 
+test('callers are served in turn: many updates whose writes the bank refuses do not delay a single one of another', async () => {
+  const { log, begin, end } = setUp();
+  const names = ['a', 'b', 'c'].flatMap((caller) =>
+    [1, 2, 3].map((n) => [`r-${caller}${n}`, caller] as const),
+  );
+  for (const [name, caller] of names) begin(name, { caller });
+  const single = begin('r-single', { caller: 'single' });
+  for (const [name] of [...names, ['r-single'] as const]) await end(`read ${name}`);
+  const written = () => log.filter((line) => line.startsWith('write')).map((line) => line.slice(8));
+  while (written().at(-1) !== 'c3') {
+    const [name] = written().slice(-1);
+    await end(`write r-${name}`, name === 'single' ? name : new Error('403'));
+    const [last = ''] = log.slice(-1);
+    if (last.startsWith('read')) await end(last);
+  }
+  expect(written()).toEqual(['a1', 'a2', 'b1', 'c1', 'single', 'a3', 'b2', 'c2', 'b3', 'c3']);
+  expect(await single).toBe('single');
+});
+
+test('a caller who left with all waiting updates, and came back, is served once for each that still waits', async () => {
+  const { log, begin, end } = setUp();
+  const leaving = new OperationDeadline();
+  begin('r1', { caller: 'other' });
+  const gone = begin('r2', { deadline: leaving });
+  for (const name of ['r1', 'r2']) await end(`read ${name}`);
+  leaving.cancel();
+  await expect(gone).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
+  const back = begin('r3');
+  await end('read r3');
+  await end('write r1');
+  await end('read r3');
+  await end('write r3');
+  expect(await back).toBe('write r3');
+  expect(log.filter((line) => line.startsWith('write'))).toEqual(['write r1', 'write r3']);
+});
+
 test('a client that leaves, and one that has no time left, writes nothing and delays nobody', async () => {
   const { log, begin, end } = setUp();
   const leaving = new OperationDeadline();
@@ -116,6 +153,7 @@ test('no update overwrites the change of another, in whatever order their steps 
       const updates = Array.from({ length: count }, (_, n) =>
         queue
           .run('r', {
+            caller: `c${n % 3}`,
             deadline: new OperationDeadline(),
             read: () => scheduler.schedule(Promise.resolve()).then(() => [...record, n]),
             write: async (body) => {

@@ -49,7 +49,6 @@ beforeAll(async () => {
       timeoutMs: milliseconds,
       paymentTimeoutMs: milliseconds,
       connectTimeoutMs: milliseconds,
-      waitMs: milliseconds,
     },
   });
 });
@@ -276,6 +275,37 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
       idempotencyKey: outcome.idempotencyKey,
     });
     expect(sent()).toBe(1);
+  });
+
+  test('one over the limit of a gateway is sent again with its key, and done', async () => {
+    const limit = {
+      status: 429,
+      body: { message: 'API rate limit exceeded' },
+      headers: { 'Retry-After': '0' },
+    };
+    fixture.bank.on(line, () => (sent() === 1 ? limit : accepted));
+    const { payments } = openPage();
+    const outcome = await payments.pay('draft', document, { input });
+    const isTold = name !== 'Aliased';
+    expect(outcome.state).toBe(isTold ? 'DONE' : 'UNCONFIRMED');
+    expect(sent()).toBe(isTold ? 2 : 1);
+    expect(await payments.pay('draft', document, { input })).toMatchObject({
+      state: isTold ? 'DONE' : 'UNCONFIRMED',
+      idempotencyKey: outcome.idempotencyKey,
+    });
+    expect(sent()).toBe(2);
+  });
+
+  test('one whose caller the bank does not know is not sent, and keeps its key', async () => {
+    fixture.bank.on(line, { status: 401, body: {} });
+    const { payments } = openPage();
+    const outcome = await payments.pay('draft', document, { input });
+    expect(outcome.state).toBe(name === 'Aliased' ? 'UNCONFIRMED' : 'NOT_SENT');
+    if (name !== 'Aliased') expect(outcome.errors).toMatchObject([{ code: 'UNAUTHENTICATED' }]);
+    fixture.bank.on(line, accepted);
+    const { idempotencyKey } = await payments.pay('draft', document, { input });
+    expect(idempotencyKey).toBe(outcome.idempotencyKey);
+    expect(sent()).toBe(2);
   });
 
   test.each<[string, (body: string, nth: number) => Loss]>([

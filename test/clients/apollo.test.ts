@@ -57,6 +57,8 @@ function open() {
     typePolicies: {
       Viewer: { merge: true },
       Bank: { fields: { branches: relayStylePagination(['search']) } },
+      Account: { fields: { knownTransactions: relayStylePagination(['since']) } },
+      Query: { fields: { payments: relayStylePagination(['accountId']) } },
     },
   });
   const link = new HttpLink({
@@ -145,6 +147,37 @@ test('relayStylePagination puts pages together, and the bank is asked for its li
   const ids = shown()?.edges.map(({ node }) => node.branchId) ?? [];
   expect([ids.length, new Set(ids).size]).toEqual([26, 26]);
   expect(fixture.recorder.lines()).toHaveLength(1);
+});
+
+test.each([
+  [
+    'branches',
+    `query ApolloNoBranches($after: String) { bank { id branches(search: "nowhere", first: 10, after: $after) {
+      edges { cursor node { id } } pageInfo { hasNextPage endCursor } } } }`,
+  ],
+  [
+    'known transactions',
+    `query ApolloNoTransactions($after: String) { viewer { account { id
+      knownTransactions(since: "2999-01-01", first: 10, after: $after) {
+        edges { cursor node { id } } pageInfo { hasNextPage endCursor } } } } }`,
+  ],
+  [
+    'payments',
+    `query ApolloNoPayments($after: String) { payments(accountId: "nobody", first: 10, after: $after) {
+      edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }`,
+  ],
+])('fetchMore on an empty list of %s sends an empty cursor, and gets an empty page', async (_, text) => {
+  const client = open();
+  const query = gql(text);
+  const watched = client.watchQuery({ query });
+  await client.query({ query });
+  const shown = JSON.stringify(client.readQuery({ query }));
+  expect(shown).toContain('"edges":[]');
+  const [, after] = /"endCursor":("[^"]*"|null)/.exec(shown) ?? [];
+  expect(after).toBe('""');
+  const { data, error } = await watched.fetchMore({ variables: { after: JSON.parse(after ?? '') } });
+  expect(error).toBeUndefined();
+  expect(JSON.stringify(data)).toContain('"edges":[]');
 });
 
 describe('the lists of the sandbox', () => {

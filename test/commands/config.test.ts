@@ -95,6 +95,16 @@ test('check accepts the default store of a bank on this machine, whose folder th
   expect(code).toBe(0);
 });
 
+test('check warns of a receipt without a status, which alone makes a payment DONE', async () => {
+  const given = { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK', BANK_PAYMENT_RECEIPT: 'data.id' };
+  const warning = /BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS/;
+  const warned = await run(['check'], given);
+  expect(warned.code).toBe(0);
+  expect(warned.lines.join('')).toMatch(warning);
+  const both = await run(['check'], { ...given, BANK_PAYMENT_STATUS: 'data.status' });
+  expect(both.lines.join('')).not.toMatch(warning);
+});
+
 test.each([[[]], [['show']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
   expect((await run(args, {})).errors).toBe('bankql config knows only: bankql config check.\n');
 });

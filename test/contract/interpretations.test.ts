@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  boolean,
   decimal,
   idList,
   reference,
@@ -28,14 +29,30 @@ describe('an amount', () => {
   });
 
   test('is none where another number, or nothing, is written', () => {
-    const texts = '1,234.50 1.234,50 .5 5. + - +-5 --5 0x10 00e NaN'.split(' ');
+    const texts = '1,234.50 1.234,50 1,234.56 . -. ..5 .5.5 5. + - +-5 --5 0x10 00e NaN'.split(' ');
     for (const written of [...texts, ' 5', '5 ', '5 EUR', `+${'9'.repeat(1001)}`])
       expect([written, means(decimal, written)]).toEqual([written, undefined]);
     expect(means(decimal, '')).toBeNull();
   });
+
+  test.each([
+    ['.64', '0.64'],
+    ['-.640', '-0.640'],
+    ['+.64', '0.64'],
+    ['.64e-1', '0.64e-1'],
+  ])('may have no digit before the point: %s is %s', (written, meaning) => {
+    expect(means(decimal, written)).toBe(meaning);
+  });
 });
 
 test.each([
+  [boolean, 'true', true],
+  [boolean, 'false', false],
+  [boolean, 'Y', undefined],
+  [boolean, 'TRUE', undefined],
+  [boolean, '1', undefined],
+  [boolean, '', undefined],
+  [boolean, 1, undefined],
   [text, 12345, '12345'],
   [text, Number.MAX_SAFE_INTEGER, '9007199254740991'],
   [text, Number.MAX_SAFE_INTEGER + 1, undefined],

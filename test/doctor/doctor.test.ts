@@ -86,7 +86,7 @@ const wrongTypes = (text: string) =>
     JSON.parse(text, (_key, value) => {
       if (typeof value === 'object') return value;
       if (typeof value === 'number') return 'no number';
-      return typeof value === 'string' ? false : String(value);
+      return typeof value === 'string' ? false : `no ${value}`;
     }),
   );
 
@@ -289,7 +289,7 @@ describe('any bank', () => {
   });
 
   test('fields that the contract does not know are named, at any depth, and are no fault', async () => {
-    const product = { id: 'p', Name: 'n', meta: ['m'], extra: { deep: 1 } };
+    const product = { id: 'p', Title: 't', meta: ['m'], extra: { deep: 1 } };
     bank.on('GET /v1/api/banks/BANK/products/p', { body: product });
     const branch = branchOf({ address: { city: 'c', zip: '1' } });
     bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [branch, branch], total: 2 } });
@@ -298,11 +298,25 @@ describe('any bank', () => {
     const { code, of } = await examine(bank.url, { ids: { 'bank-id': 'BANK', product: 'p' } });
     expect(of('getProduct')).toEqual([
       expect.stringMatching(/ \| 200 \| \d+ \| ok$/),
-      'unknown Name',
+      'unknown Title',
       'unknown extra',
     ]);
     expect(of('getBranches').slice(1)).toEqual(['unknown branches[].address.zip (2 times)']);
     expect(code).toBe(0);
+  });
+
+  test('members in another spelling are drift, named in every record and at any depth', async () => {
+    const branch = branchOf({ Name: 'n', address: { city: 'c', postCode: '1', line_1: 'l', line1: 'l' } });
+    bank.on('GET /v1/api/banks/BANK/branches', {
+      body: { branches: [branchOf({ name: 'n' }), branch, branch] },
+    });
+    const { code, of } = await examine(bank.url, { ids: { 'bank-id': 'BANK' } });
+    expect(of('getBranches').slice(1)).toEqual([
+      'drift branches[].Name: expected the name name; its value is not read (2 times)',
+      'drift branches[].address.postCode: expected the name postcode; its value is not read (2 times)',
+      'unknown branches[].address.line1 (2 times)',
+    ]);
+    expect(code).toBe(1);
   });
 
   test('what is taken for what it means is drift, with how often', async () => {
@@ -349,7 +363,7 @@ describe('any bank', () => {
     ]);
     bank.otherwise({ body: {} });
     expect((await examine(bank.url)).of('getCustomer').slice(1)).toEqual([
-      'drift the record, or the object around the list, has no member',
+      'drift the record, or the object around the list, has no member, or the list is null',
     ]);
   });
 

@@ -80,7 +80,11 @@ describe('effects of mutations', () => {
   const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
   const payment = {
     idempotencyKey: 'key-1',
-    input: { ids: { bankId: 'BANK', accountId: 'A' }, body: { from: {}, to: {} }, credentials },
+    input: {
+      ids: { bankId: 'BANK', accountId: 'A' },
+      body: { from: {}, to: { account_id: 'x' } },
+      credentials,
+    },
   };
 
   /** What an answer without data tells of a payment that failed: whoever reads that its key is free may pay again. */
@@ -104,6 +108,7 @@ describe('effects of mutations', () => {
     ['BANK_UNAVAILABLE', 'NOT_SENT'],
     ['BANK_TIMEOUT', 'NOT_SENT'],
     ['UNAUTHENTICATED', 'NOT_SENT', { status: 401 }],
+    ['RATE_LIMITED', 'NOT_SENT', { status: 429 }],
     ['IDEMPOTENCY_IN_PROGRESS', 'PENDING'],
     ['OUTCOME_UNKNOWN', 'UNKNOWN', { status: 503 }],
     ['BANK_REJECTED', 'REJECTED'],

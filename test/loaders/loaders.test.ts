@@ -39,7 +39,7 @@ describe('loaders', () => {
 
   /** What loaders read with: the bank, as one caller sees it. */
   const read: Read = (operation, wanted) =>
-    client.read(operation, { ids: wanted, body: bodyIn(operation, wanted), credentials: canaries });
+    client.readAnswer(operation, { ids: wanted, body: bodyIn(operation, wanted), credentials: canaries });
 
   /** By the rule for their names: the operation's id without `get`. */
   const loaderOf = ({ id }: Operation) =>

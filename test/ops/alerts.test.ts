@@ -113,7 +113,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
       path.includes(part) ? { status, body: {} } : { body: { branches: [] } };
   const isWell = () => bank.otherwise({ body: { messages: [], branches: [] } });
 
-  async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '60000') {
+  async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '60000', more = {}) {
     let output = '';
     await initStore(stateUrl);
     const context = contextOf(
@@ -126,6 +126,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         LOG_LEVEL: 'fatal',
         BANK_TIMEOUT_MS: timeoutMs,
         BANK_TRANSFER_TIMEOUT_MS: timeoutMs,
+        ...more,
       },
       {
         isTerminal: true,
@@ -145,9 +146,14 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
     scrapes.push(text.replaceAll(/^bankql_(nodejs|graphql_duration|bank_call_seconds_bucket).*\n/gm, ''));
   }
 
-  const ask = (query: string, headers: Readonly<Record<string, string>> = credentials) =>
+  const ask = (
+    query: string,
+    headers: Readonly<Record<string, string>> = credentials,
+    signal: AbortSignal | null = null,
+  ) =>
     fetch(`${bankql.url}/graphql`, {
       method: 'POST',
+      signal,
       headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ query }),
     }).then((response) => response.text());
@@ -184,6 +190,49 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
     });
     expect(bank.lines()).toContain('PUT /v1/api/banks/BANK/products');
     assertAlerts(scrapes, []);
+  });
+
+  test('nor for callers who leave before the bank has answered', async () => {
+    const leaves = async () => {
+      const leaving = new AbortController();
+      bank.on('GET /v1/api/banks/LEFT/branches', () => {
+        leaving.abort();
+        return 'hang';
+      });
+      const query = '{ bank(bankId: "LEFT") { branches { totalCount } } }';
+      await expect(ask(query, credentials, leaving.signal)).rejects.toThrow('aborted');
+    };
+    let left = 0;
+    await live(12, async () => {
+      await read();
+      await leaves();
+      left++;
+      // The request has ended when it is counted.
+      const ended = async () =>
+        (await (await fetch(metricsUrl)).text())
+          .match(/outcome="client left",fault="(\w+)"} (\d+)/)
+          ?.slice(1);
+      await expect.poll(ended, { interval: 5 }).toEqual(['none', String(left)]);
+    });
+    expect(scrapes.at(-1)).toContain('bankql_graphql_errors_total{code="BANK_UNAVAILABLE"} 0');
+    assertAlerts(scrapes, []);
+  });
+
+  test('the operator’s subscription key that a gateway refuses has an alert of its own', async () => {
+    await bankql.stop();
+    const key = { BANK_SUBSCRIPTION_KEY: 'operators-key' };
+    await start(`sqlite:${join(folder, `${stores++}.db`)}`, bank.url, '60000', key);
+    await live(3);
+    const message =
+      'Access denied due to invalid subscription key. Make sure to provide a valid key for an active subscription.';
+    bank.otherwise({ status: 401, body: { statusCode: 401, message } });
+    expect(await pay(bankql.url, transfer('refused'))).toMatchObject({
+      code: 'BANK_UNAVAILABLE',
+      trackId: null,
+    });
+    expect(bank.calls.at(-1)?.headers['ocp-apim-subscription-key']).toBe('operators-key');
+    await live(12);
+    assertAlerts(scrapes, ['BankqlBankFails', 'BankqlBankRefuses', 'BankqlSubscriptionKeyRefused']);
   });
 
   test.each([

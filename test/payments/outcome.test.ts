@@ -43,9 +43,17 @@ const faults: readonly [string, Act][] = [
   ],
   [
     'a refusal in another charset',
-    reply(422, '{"code":"AM04","message":"No"}', {
+    reply(422, '{"code":"AM04","message":"Insufficient funds"}', {
       'Content-Type': 'application/json; charset=windows-1252',
     }),
+  ],
+  [
+    '200 in another charset, which its encoding names',
+    reply(200, '{"id":"TX"}', { 'Content-Encoding': 'utf-16le' }),
+  ],
+  [
+    '200 with 20 kB of headers',
+    write(head(`${json}\r\nX: ${'x'.repeat(20_000)}\r\nContent-Length: 2`), '{}'),
   ],
   ['200 with an encoded body', reply(200, 'x', { 'Content-Encoding': 'gzip' })],
   ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
@@ -64,6 +72,11 @@ const answers: readonly (readonly [string, Act, string])[] = [
   ['200 and nothing', reply(200, '', { 'Content-Type': '' }), 'DONE'],
   ['200 with an object', reply(200, '{}'), 'DONE'],
   ['200 with OK', reply(200, 'OK', { 'Content-Type': 'text/plain' }), 'DONE'],
+  [
+    '200 in UTF-8, which its encoding names',
+    reply(200, '{"id":"TX"}', { 'Content-Encoding': 'UTF-8' }),
+    'DONE',
+  ],
   ['200 behind a BOM', reply(200, '\uFEFF{"id":"TX"}'), 'DONE'],
   ['200 and a failure', reply(200, '{"status":"Declined"}'), 'BANK_REJECTED'],
   ['204', write('HTTP/1.1 204 No Content\r\n\r\n'), 'DONE'],
@@ -72,14 +85,25 @@ const answers: readonly (readonly [string, Act, string])[] = [
   ['status 404', reply(404, '{"message":"Account not found"}'), 'NOT_FOUND'],
   ...[400, 402, 405, 413, 415, 422].map(
     (status) =>
-      [`status ${status}`, reply(status, '{"code":"AM04","message":"No"}'), 'BANK_REJECTED'] as const,
+      [
+        `status ${status}`,
+        reply(status, '{"code":"AM04","message":"Insufficient funds"}'),
+        'BANK_REJECTED',
+      ] as const,
   ),
 ];
 
 const putAnswers: typeof answers = [
   ['200 and nothing', reply(200, ''), 'DONE'],
   ['a reset', reset, 'OUTCOME_UNKNOWN'],
-  ['its requests', reply(200, '{"transaction-requests":[{"status":"INITIATED"}]}'), 'DONE'],
+  [
+    'its requests',
+    reply(
+      200,
+      '{"transaction-requests":[{"status":"INITIATED","body":{"to":{"account_id":"to"},"value":{"amount":12.5,"currency":"EUR"}}}]}',
+    ),
+    'DONE',
+  ],
   ['status 422', reply(422, '{"message":"Insufficient funds"}'), 'BANK_REJECTED'],
 ];
 

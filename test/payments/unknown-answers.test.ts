@@ -8,7 +8,7 @@ import { createTestBankql, credentials, testOptions } from '../support/bankql.ts
 import { startRecordingBank } from '../support/recording-bank.ts';
 
 const pay = (key: string) =>
-  `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 
 const answer: StrangeAnswer = {
   operation: 'postMakeTransaction',

@@ -60,7 +60,9 @@ describe('branches of the one list', () => {
     ['around a place', { near: { ...nicosia, radiusKm: 100 } }, ['Nicosia 10', 'limassol']],
     ['at a place', { near: { ...nicosia, radiusKm: 0 } }, ['Nicosia 10']],
     ['with a text in their name, whatever its case', { search: 'NICOSIA' }, ['Nicosia 10', 'broken']],
+    ['with a text in their name, whatever its marks', { search: 'äthẽns' }, ['athens']],
     ['all of them, where the text is empty', { search: '' }, all],
+    ['none, where the text is long', { search: 'ä'.repeat(255) }, []],
     ['with a text, near a place', { search: 'nic', near: { ...nicosia, radiusKm: 1 } }, ['Nicosia 10']],
   ])('%s', async (_, variables, ids) => {
     const found = await search(variables);

@@ -105,6 +105,11 @@ describe('a connection', () => {
     });
   });
 
+  test('is the whole list behind and before an empty cursor', async () => {
+    serveMany(3);
+    expect(await pageOf({ after: '', before: '' })).toEqual(await pageOf({}));
+  });
+
   test('counts entries that break the contract, and keeps their places', async () => {
     serve([null, branchOf({ id: 'B0' })]);
     const first = await ask(BranchPage, { first: 1 });

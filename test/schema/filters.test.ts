@@ -189,6 +189,8 @@ test('payees are found by a part of the name or of the IBAN', async () => {
         { id: 'c', bank: 'B', IBAN: 'CY1700200199' },
         { id: 'd', bank: 'B', holder: 'broken', IBAN: 7 },
         { ...holder('ΚΩΣΤΑΣ ΠΑΠΠΑΣ'), id: 'e' },
+        { ...holder('Μεσόγειος Τεχνολογία ΑΕ'), id: 'f' },
+        { ...holder('Reykjavi\u0301k İstanbul'), id: 'g' },
       ],
     },
   });
@@ -205,5 +207,10 @@ test('payees are found by a part of the name or of the IBAN', async () => {
   expect(await found('cy17 002001 9')).toBe('c');
   expect(await found('CY17 0020')).toBe('ac');
   expect(await found('nobody')).toBe('');
-  expect(await found('')).toBe('abcde');
+  expect(await found('')).toBe('abcdefg');
+  for (const text of ['ΜΕΣ', 'μεσ', 'ΜΕΣΌΓΕΙΟΣ τεχνο', 'ΜΕΣΟΓΕΙΟς']) expect(await found(text)).toBe('f');
+  for (const text of ['REYKJAVIK', 'reykjavík i', 'ISTANBUL']) expect(await found(text)).toBe('g');
+  // White space alone is in names, and in no IBAN; a mark alone is nothing.
+  expect(await found(' ')).toBe('aefg');
+  expect(await found('\u0301')).toBe('abcdefg');
 });

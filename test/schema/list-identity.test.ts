@@ -93,7 +93,7 @@ describe.each(named.filter(([, query]) => !query.includes('search')))(
     });
 
     test('is refused without a call for negative counts and cursors that are none', async () => {
-      const cursors = ['', 'nothing', 'YXQ6LTE', 'YXQ6MXg', 'at:1'].map((cursor) => `after: "${cursor}"`);
+      const cursors = ['nothing', 'YXQ6LTE', 'YXQ6MXg', 'at:1'].map((cursor) => `after: "${cursor}"`);
       for (const page of ['first: -1', 'last: -2147483648', 'before: "YXQ6LTE"', ...cursors])
         expect([page, failuresOf(await ask(documentOf(list, page)))]).toEqual([
           page,

@@ -63,7 +63,7 @@ async function setUp(given?: PaymentStore) {
     time += 1000;
     const input = {
       accountId: 'ACC',
-      to: {},
+      to: { accountId: 'x' },
       description: `for ${key}`,
       value: { amount: '1.50', currency: 'EUR' },
       idempotencyKey: key,
@@ -206,6 +206,19 @@ describe('payments', () => {
       expect([page, result.data]).toEqual([page, { payments: null }]);
       expect(failuresOf(result)).toEqual(['payments BAD_USER_INPUT']);
     }
+  });
+
+  test('begin where they would without a cursor, if it is empty', async () => {
+    await using fixture = await setUp();
+    await fixture.pay('older');
+    await fixture.pay('newer');
+    for (const page of [
+      { after: '', before: '' },
+      { last: 2, before: '' },
+    ])
+      expect(await fixture.keys(page)).toEqual(['newer', 'older']);
+    const { data } = await fixture.ask(PaymentPage, { after: '' });
+    expect(data?.payments?.pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
   });
 
   test("behind another caller's cursor are the caller's own", async () => {

@@ -25,9 +25,11 @@ const account = `{ bank { account(accountId: "ACC") {
 const customer = '{ bank { customer(customerId: "C") { legalName bankIds banks { bankId } metadata } } }';
 const product = '{ bank { product(productId: "product-id") { name bankIds meta } } }';
 const products = '{ bank { products(filter: { id: "Q" }) { nodes { productId name bankIds meta } } } }';
-const branches = '{ bank { branches { nodes { branchId name acceptsDeposits } } } }';
+const branches = '{ bank { branches { nodes { branchId name acceptsDeposits lobby { is24Hours } } } } }';
 const others =
   '{ bank { account(accountId: "ACC") { otherAccounts { nodes { otherAccountId bankName } } } } }';
+const holders =
+  '{ bank { account(accountId: "ACC") { otherAccounts { nodes { bankName holder { name } } } } } }';
 const messages = '{ bank { messages { nodes { message date } } } }';
 const transaction = `{ bank { account(accountId: "ACC") { transaction(transactionId: "TX") {
   details { type value { amount } newBalance { amount } } metadata { comments tags where narrative }
@@ -46,6 +48,11 @@ const customerWith = (change: object) => ({ ...customerRecord, ...change });
 const productWith = (change: object) => ({ ...productRecord, bank_id: ['B'], ...change });
 const transactionWith = (change: object) => ({ ...transactionRecord, ...change });
 const amountOf = (amount: unknown) => accountWith({ balance: { currency: 'EUR', amount } });
+const branchWith = (acceptsDeposits: unknown, is24Hours: unknown) => ({
+  ...branch,
+  acceptsDeposits,
+  lobby: is24Hours === null ? null : { is24Hours },
+});
 const branch = { acceptsDeposits: true, id: 'b-1', name: 'n' };
 const other = { id: 'o-1', bank: 'b' };
 const message = { message: 'm', date: 'd' };
@@ -81,7 +88,7 @@ const habits: readonly Habit[] = [
     accountWith({ bank_id: ['B'], type: 't', owners: 'o', views_available: 'v' }),
   ],
   [
-    'getAccountsScope owners owners views_available',
+    'getAccountsScope owners views_available',
     account,
     accountWith({ owners: ['o-1', 'o-2'], views_available: ['v'] }),
     accountWith({ owners: [{ id: 'o-1', display_name: 'n' }, { id: 'o-2' }], views_available: { id: 'v' } }),
@@ -130,12 +137,44 @@ const habits: readonly Habit[] = [
   // Amounts in texts.
   ['getAccountsScope amount balance.amount', account, amountOf(exact('5.00')), amountOf('05.00')],
   ['getAccountsScope amount balance.amount', account, amountOf(null), amountOf('')],
+  ['getAccountsScope amount balance.amount', account, amountOf(exact('-0.64')), amountOf('-.64')],
+  // Booleans in texts.
+  [
+    'getBranches acceptsDeposits lobby.is24Hours',
+    branches,
+    { branches: [branchWith(true, false), branchWith(false, null)] },
+    { branches: [branchWith('true', 'false'), branchWith('false', null)] },
+  ],
+  // What PHP and converters from XML write for nothing.
+  ...['', []].map(
+    (nothing): Habit => [
+      'getOtherAccounts holder',
+      holders,
+      { otherAccounts: [{ ...other, holder: null }] },
+      { otherAccounts: [{ ...other, holder: nothing }] },
+    ],
+  ),
+  [
+    'getAccountsScope owners type views_available',
+    account,
+    accountWith({ owners: null, type: null, views_available: null }),
+    accountWith({ owners: '', type: '', views_available: '' }),
+  ],
+  [
+    'getTransaction details metadata',
+    transaction,
+    transactionWith({ details: null, metadata: null }),
+    transactionWith({ details: '', metadata: [] }),
+  ],
   // Lists and records in other envelopes.
   ['getBranches envelope', branches, { branches: [branch] }, [branch]],
   ['getBranches envelope', branches, { branches: [branch] }, branch],
   ['postProducts envelope', products, { product: [branch] }, { products: [branch] }],
   ['getOtherAccounts envelope', others, { otherAccounts: [other] }, { other_accounts: [other] }],
   ['getOtherAccounts empty-record', others, { otherAccounts: [] }, {}],
+  ['getOtherAccounts empty-record', others, { otherAccounts: [] }, { otherAccounts: null }],
+  ['getOtherAccounts empty-record', others, { otherAccounts: [] }, { other_accounts: null, total: 0 }],
+  ['getOtherAccounts empty-body', others, { otherAccounts: [] }, ''],
   [
     'getTransactionsRequest envelope',
     requests,
@@ -173,6 +212,33 @@ test.each([...habits, ...types])(
     expect(fixture.bank.lines()).toEqual(strict.bank.lines());
   },
 );
+
+test.each([[], ''])('a balance that holds nothing (%j) is null, in the account list too', async (balance) => {
+  await using fixture = await fixtureWith({ body: accountWith({ balance }) });
+  const result = await fixture.ask('{ bank { account(accountId: "ACC") { label balance { amount } } } }');
+  expect(result).toEqual({ data: { bank: { account: { label: 'label', balance: null } } } });
+  expect(fixture.drifts).toEqual(['getAccountsScope balance']);
+});
+
+test('a value whose meaning is not certain fails its field, and no other', async () => {
+  await using fixture = await fixtureWith({
+    body: {
+      branches: ['Y', 'TRUE', 1, '', []].map((acceptsDeposits) => ({ ...branch, acceptsDeposits })),
+    },
+  });
+  const result = await fixture.ask(branches);
+  expect(failuresOf(result)).toEqual(
+    [0, 1, 2, 3, 4].map((at) => `bank.branches.nodes.${at}.acceptsDeposits BANK_BAD_RESPONSE`),
+  );
+  fixture.bank.otherwise({
+    body: accountWith({ balance: { amount: '1,234.56' }, label: ['l'], type: [[]] }),
+  });
+  const fields = ['balance.amount', 'label', 'types.0'];
+  expect(failuresOf(await fixture.ask(account))).toEqual(
+    fields.map((field) => `bank.account.${field} BANK_BAD_RESPONSE`),
+  );
+  expect(fixture.drifts).toEqual(['getAccountsScope amount']);
+});
 
 test('the bank that an object in an id’s place names is the one whose account is read', async () => {
   await using fixture = await fixtureWith({
@@ -212,6 +278,15 @@ describe('status 200', () => {
     expect(failuresOf(result)).toEqual(['bank.customer BANK_BAD_RESPONSE']);
     expect(fixture.drifts).toEqual([]);
   });
+
+  test.each(['', { customer: null }])(
+    'with nothing (%j), for a record, is BANK_BAD_RESPONSE',
+    async (body) => {
+      await using fixture = await fixtureWith({ body });
+      expect(failuresOf(await fixture.ask(customer))).toEqual(['bank.customer BANK_BAD_RESPONSE']);
+      expect(fixture.drifts).toEqual([]);
+    },
+  );
 
   test('with an error, to a write: its words, and no word that it was not executed', async () => {
     await using fixture = await fixtureWith({ body: { error: 'half done' } });
@@ -325,21 +400,22 @@ test.each([
 );
 
 describe('the answer to a request for a transaction', () => {
+  const body = { to: { account_id: 'TO' }, value: { amount: exact('5') } };
   const ask = `mutation { putTransactionRequest(input: {
     accountId: "ACC", transactionRequestType: "SEPA", to: { accountId: "TO" }, value: { amount: "5" }, idempotencyKey: "key"
   }) { replayed transactionRequests { status transactionIds value { amount } } } }`;
 
   test.each<[string, Reply, readonly string[]]>([
-    ['as the specification has it', { body: { 'transaction-requests': [{ status: 'INITIATED' }] } }, []],
-    ['under another name', { body: { transaction_requests: [{ status: 'INITIATED' }] } }, ['envelope']],
     [
-      'without its list',
-      { body: { status: 'INITIATED', body: { to: { account_id: 'TO' }, value: { amount: exact('5') } } } },
-      ['envelope'],
+      'as the specification has it',
+      { body: { 'transaction-requests': [{ status: 'INITIATED', body }] } },
+      [],
     ],
+    ['under another name', { body: { transaction_requests: [{ status: 'INITIATED', body }] } }, ['envelope']],
+    ['without its list', { body: { status: 'INITIATED', body } }, ['envelope']],
     [
       'with ids in a list',
-      { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'] }] } },
+      { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'], body }] } },
       ['transaction_ids'],
     ],
   ])('is shown and its drift counted once, also if it is replayed: %s', async (_, reply, drifts) => {

@@ -14,8 +14,8 @@ const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${sel
 const put = (field: string, input: string, type = 'ID!') =>
   `mutation M($id: ${type}) { ${field}(input: { ${input} }) { __typename } }`;
 const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
-const payment = 'to: {}, value: { amount: 1 }, idempotencyKey: "k"';
-const request = 'to: {}, idempotencyKey: "k"';
+const payment = 'to: { accountId: "x" }, value: { amount: 1 }, idempotencyKey: "k"';
+const request = 'to: { accountId: "x" }, idempotencyKey: "k"';
 const metadata = `metadataType: "M", ${transaction}`;
 
 type Place = readonly [string, string, string];
@@ -145,6 +145,11 @@ test.each([
   ['{ bank(bankId: "a/b") { bankId branches { totalCount } } }', ['bankId']],
   ['{ bank { branches(first: -1) { totalCount } } }', ['first']],
   ['{ bank { branches(after: "x") { totalCount } } }', ['after']],
+  [`{ bank { branches(search: "${'x'.repeat(256)}") { totalCount } } }`, ['search']],
+  [
+    `{ bank { account(accountId: "A") { otherAccounts(search: "${'x'.repeat(256)}") { totalCount } } } }`,
+    ['search'],
+  ],
   [
     '{ bank { branches(near: { latitude: 1, longitude: 0, radiusKm: -1 }) { totalCount } } }',
     ['near', 'radiusKm'],

@@ -28,6 +28,9 @@ describe('a time of the bank', () => {
     ['2026-11-22 10:00:00 GMT', '2026-11-22T10:00:00.000Z'],
     ['2026-11-22T10:30:00,25 +0200', '2026-11-22T08:30:00.250Z'],
     ['\uFEFF2026-11-22\r\n', '2026-11-22T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999+00:00', '9999-12-31T23:59:59.999Z'],
+    ['9999-12-31', '9999-12-31T00:00:00.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
   ])('%s is %s', (text, expected) => {
     expect(parseDateTime(text)?.toISOString()).toBe(expected);
   });
@@ -55,6 +58,8 @@ describe('a time of the bank', () => {
       '2026-326',
       '1795341600',
       'Sun, 22 Nov 2026 10:00:00 GMT',
+      '9999-12-31T23:59:59-05:00',
+      '0000-01-01T00:00:00+14:00',
     ];
     expect(texts.filter((text) => parseDateTime(text) !== null)).toEqual([]);
   });
@@ -74,6 +79,7 @@ test.each([
   ['2026-11-22T10:00:00+02:00[Europe/Paris]', '2026-11-22T08:00:00.000Z'],
   ['2026-11-22Z', '2026-11-22T00:00:00.000Z'],
   ['22/11/2026', null],
+  ['9999-12-31T23:59:59-05:00', null],
 ])('%s is %s, of the bank and of callers', async (written, startedAt) => {
   bank.otherwise({ body: { transaction_requests: [{ start_date: written }] } });
   const query = `query ($since: DateTime) { bank { account(accountId: "A") {

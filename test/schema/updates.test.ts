@@ -204,6 +204,87 @@ describe.each(updateCases)('$field', (it) => {
   });
 });
 
+/** The update, what the bank writes in its own way, and what is written back of it: undefined for nothing. */
+test.each<[UpdateCase, object, object]>([
+  [
+    account,
+    { balance: { currency: 'EUR', amount: '-.640' }, owners: '', type: 'current', number: 12 },
+    {
+      balance: { currency: 'EUR', amount: exact('-0.640') },
+      owners: undefined,
+      type: ['current'],
+      number: '12',
+    },
+  ],
+  [
+    branch,
+    { acceptsDeposits: 'false', lobby: { is24Hours: 'true' }, location: '', meta: [] },
+    { acceptsDeposits: false, lobby: { is24Hours: true }, location: undefined, meta: undefined },
+  ],
+  [
+    customer,
+    { face_image: [], date_values: '', legal_name: '' },
+    { face_image: undefined, date_values: undefined, legal_name: '' },
+  ],
+  [
+    transaction,
+    {
+      details: { approved_by_ip_address: 'ip', value: { amount: '+.1' }, new_balance: [] },
+    },
+    { details: { approved_by_ip_address: 'ip', value: { amount: exact('0.1') } } },
+  ],
+])('what the bank writes in its own way is written back as what it means: %#', async (it, own, meant) => {
+  const fixture = serveCase(it);
+  fixture.state.record = { ...it.record, ...own };
+  const { errors } = await fixture.update(it.same);
+  expect(errors).toBeUndefined();
+  const put = fixture.bank.calls.find(({ method }) => method === 'PUT');
+  expect(put && sentJson(put)).toEqual(numbered({ ...it.body, ...meant }));
+});
+
+test.each(['', []])(
+  'a balance that holds nothing (%j) is not written back: the bank requires one',
+  async (balance) => {
+    const fixture = serveCase(account);
+    fixture.state.record = { ...account.record, balance };
+    expect(failuresOf(await fixture.update(account.same))).toEqual(['updateAccount BAD_USER_INPUT']);
+    expect(fixture.written()).toEqual([]);
+  },
+);
+
+test.each<[UpdateCase, string, object]>([
+  [account, 'swiftBic', { swift_bic: null, swiftBic: 'BIC' }],
+  [branch, 'address.Line-1', { address: { city: 'c', 'Line-1': 'l' } }],
+  [
+    customer,
+    'date_values.String',
+    {
+      date_values: [
+        { key: 'k', string: 's' },
+        { key: 'k', String: 's' },
+      ],
+    },
+  ],
+])(
+  'a record with a member in another spelling is not written, since its value would be lost: %#',
+  async (it, name, own) => {
+    const fixture = serveCase(it);
+    fixture.state.record = { ...it.record, ...own };
+    const { errors } = await fixture.update(it.same);
+    expect(errors).toMatchObject([{ extensions: { code: 'BANK_BAD_RESPONSE' } }]);
+    expect(errors?.[0]?.message).toMatch(new RegExp(`a member ${name},.*Nothing was written\\.$`));
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  },
+);
+
+test('a member in another spelling beside the member itself, or without a value, is left out of an update', async () => {
+  const fixture = serveCase(account);
+  fixture.state.record = { ...account.record, swiftBic: 'account-swift-bic', Label: null };
+  expect((await fixture.update(account.same)).errors).toBeUndefined();
+  const put = fixture.bank.calls.at(-1);
+  expect(put && sentJson(put)).toEqual(numbered(account.body));
+});
+
 describe('another record than the requested one', () => {
   const own = { ...account.record, id: 'ACC' };
   const foreign = { ...own, bank_id: 'OTHER', label: 'foreign' };
@@ -470,6 +551,34 @@ test('an update of a caller who may not read the record delays nobody else', asy
     expect(failuresOf(result)).toEqual(['updateCustomer UNAUTHENTICATED']);
   expect(fixture.bank.calls).toHaveLength(20 + 2 * 20);
   expect(fixture.written()).toHaveLength(20);
+});
+
+test('updates of three logins who may not write the record delay another’s by one of each, not by all', async () => {
+  const fixture = serveCase(customer);
+  const first = Promise.withResolvers<void>();
+  const mayNotWrite = ['one', 'two', 'three'];
+  fixture.bank.on(customer.put, async ({ headers, body }) => {
+    await first.promise;
+    return mayNotWrite.includes(headers['auth-id'] ?? '')
+      ? { status: 403, body: 'no' }
+      : { body: asAnswered(customer, body) };
+  });
+  const refused = `mutation { ${update(customer, 'email: "refused"')} }`;
+  const greedy = Array.from({ length: 15 }, (_, n) =>
+    fixture.ask(refused, {}, { ...credentials, 'Auth-ID': mayNotWrite[n % 3] ?? '' }),
+  );
+  // All have read, and one of them writes.
+  await expect.poll(() => fixture.bank.calls.length).toBe(15 + 1);
+  const single = fixture.update('email: "written"');
+  await expect.poll(() => fixture.bank.calls.length).toBe(15 + 1 + 1);
+  first.resolve();
+  expect((await single).errors).toBeUndefined();
+  const writers = () =>
+    fixture.bank.calls.filter(({ method }) => method === 'PUT').map(({ headers }) => headers['auth-id']);
+  expect(writers().indexOf(credentials['Auth-ID'])).toBeLessThan(6);
+  for (const result of await Promise.all(greedy))
+    expect(failuresOf(result)).toEqual(['updateCustomer FORBIDDEN']);
+  expect(writers()).toHaveLength(15 + 1);
 });
 
 test('an update whose client leaves while it waits is written in its turn, and holds up nobody', async () => {

@@ -58,7 +58,7 @@ const banks: Readonly<Record<string, Act>> = {
   good: reply(200, branches),
   long: reply(200, longBranches),
   many: reply(200, manyBranches),
-  unauthorized: reply(401, '{"message":"no"}'),
+  unauthorized: reply(401, '{"message":"Unauthorized"}'),
   slow: (socket) => void slow.released.promise.then(() => reply(200, '{"customer_id":"c"}')(socket)),
   late: later(300, reply(200, '{"id":"TX"}')),
   interim(socket) {
@@ -144,6 +144,12 @@ const attacks: readonly (readonly [string, string, Record<string, string>, numbe
         200_000,
       ] as const,
   ),
+  [
+    '50 fields at the root, each with a search of its own in 2,000 branches',
+    `{ ${Array.from({ length: 50 }, (_, n) => `b${n}: bank(bankId: "many") { branches(search: "Cité ${n}") { nodes { name } } }`).join(' ')} }`,
+    good,
+    200_000,
+  ],
   ['20 lists of 100 nodes whose fields fail', nodesOf(20), {}, 2000],
   ['100 nodes whose fields fail', nodesOf(1), {}, 100_000],
 ];

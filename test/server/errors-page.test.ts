@@ -69,7 +69,7 @@ const scenes: Record<ErrorCode, Scene> = {
   OUTCOME_UNKNOWN: { body: payment, reply: says(503, {}) },
   OVERLOADED: {
     body: payment,
-    options: { bankOptions: { connections: 1, waitMs: 20 } },
+    options: { bankOptions: { connections: 1, waitingCalls: 0 } },
     before: (ask, bank) => payForever('another', ask, bank),
   },
   CALL_BUDGET_EXCEEDED: {

@@ -170,6 +170,23 @@ test('100 names that one address invents do not keep the calls of another addres
   elsewhere.destroy();
 });
 
+test('a burst of 100 logins, each with an operation of 20 calls, is answered, and so are single reads beside it', async () => {
+  // Each call of the burst has to wait for 8 places, of which one caller may have 4.
+  await using bankql = await start({ BANK_CONNECTIONS: '8', ...withHeaders() });
+  const burst = Array.from({ length: 100 }, (_, n) =>
+    bankql.ask(readsOf(`burst-${n}`, 20), byHeader(`login-${n}`)),
+  );
+  await expect.poll(() => arrived.length).toBe(6);
+  const single = Array.from({ length: 24 }, (_, n) =>
+    bankql.ask(readsOf(`single-${n}`, 1), byHeader(`quiet-${n}`)),
+  );
+  const answers = await answeringAll(Promise.all([...single, ...burst]));
+  expect(new Set(answers.map(({ status, start }) => `${status} ${start.slice(0, 8)}`))).toEqual(
+    new Set(['200 {"data":']),
+  );
+  expect(arrived).toHaveLength(2024);
+});
+
 describe('operations that wait', () => {
   async function createFixture() {
     const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
@@ -184,7 +201,7 @@ describe('operations that wait', () => {
     const engine = createBankqlYoga({
       ...services,
       documentCacheBytes: 64 * 1024 * 1024,
-      documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
+      documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 },
       introspection: true,
       unexpected: () => {},
     });

@@ -27,7 +27,7 @@ test('of 50 callers with 8 requests each, sharing and caching on, none is told o
   await using bankql = await createTestBankql({
     bankUrl: bank.url,
     // A slow machine refuses nobody: 200 requests wait for connections at once.
-    bankOptions: { publicCacheTtlMs: 50, waitMs: 240_000, timeoutMs: 300_000 },
+    bankOptions: { publicCacheTtlMs: 50, timeoutMs: 300_000 },
     limits: { timeoutMs: 240_000, restCalls: 100 },
   });
   const query =

@@ -63,7 +63,6 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   paymentTimeoutMs: 60_000,
   connectTimeoutMs: 60_000,
   connections: 64,
-  waitMs: 60_000,
   maxBodyBytes: 1024 * 1024,
   // One question is one call, unless the test is about something else.
   retryShare: 0,
@@ -164,7 +163,7 @@ export async function testOptions({
     limits: { timeoutMs: 120_000, restCalls: 1000 },
     documentCacheBytes: 64 * 1024 * 1024,
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
-    documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
+    documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 },
     maxRequestBytes: 100_000,
     introspection: true,
     authenticate:

@@ -46,6 +46,16 @@ const connectionFaults: readonly Fault[] = [
     act: writeThen('end', `${head}Transfer-Encoding: chunked\r\n\r\nf\r\n{"branches":[]}\r\n`),
     codes: broken,
   },
+  {
+    what: 'ends before a body of known length',
+    act: writeThen('end', `${head}Content-Length: 15\r\n\r\n`),
+    codes: broken,
+  },
+  {
+    what: 'ends before the first chunk',
+    act: writeThen('end', `${head}Transfer-Encoding: chunked\r\n\r\n`),
+    codes: broken,
+  },
   { what: 'does not speak HTTP', act: write('SSH-2.0-OpenSSH_9.2\r\n'), codes: broken },
   {
     what: 'switches protocols',
@@ -62,7 +72,6 @@ const connectionFaults: readonly Fault[] = [
     act: write(`${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
     codes: broken,
   },
-  { what: 'sends 40 kB of headers', act: write(`${head}X: ${'x'.repeat(40_000)}\r\n\r\n{}`), codes: broken },
 ];
 
 const slowFaults: readonly Fault[] = [
@@ -105,6 +114,7 @@ const unreadFaults: readonly Fault[] = [
     act: reply(200, '{"branches":[]}', { 'Content-Encoding': 'gzip' }),
     codes: bad,
   },
+  { what: 'sends 20 kB of headers', act: write(`${head}X: ${'x'.repeat(20_000)}\r\n\r\n{}`), codes: bad },
 ];
 
 const contentFaults: readonly Fault[] = [
@@ -171,16 +181,21 @@ const statusFaults: readonly Fault[] = (
     [403, 'FORBIDDEN', 'FORBIDDEN'],
     [404, 'NOT_FOUND', 'NOT_FOUND'],
     [405, 'BANK_REJECTED', 'BANK_REJECTED'],
-    [408, 'BANK_REJECTED', 'BANK_REJECTED'],
+    [408, ...broken],
     [409, 'BANK_REJECTED', 'BANK_REJECTED'],
     [418, 'BANK_REJECTED', 'BANK_REJECTED'],
     [422, 'BANK_REJECTED', 'BANK_REJECTED'],
+    [425, ...broken],
     [499, 'BANK_REJECTED', 'BANK_REJECTED'],
     [500, 'BANK_ERROR', 'BANK_ERROR'],
     [501, 'BANK_ERROR', 'BANK_ERROR'],
-    [502, 'BANK_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
-    [503, 'BANK_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
-    [504, 'BANK_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
+    [502, ...broken],
+    [503, ...broken],
+    [504, ...broken],
+    [520, ...broken],
+    [522, ...broken],
+    [527, ...broken],
+    [528, 'BANK_ERROR', 'BANK_ERROR'],
     [505, 'BANK_ERROR', 'BANK_ERROR'],
     [599, 'BANK_ERROR', 'BANK_ERROR'],
   ] as const
@@ -198,6 +213,11 @@ const rateFaults: readonly Fault[] = (
     ['3600', 60],
     ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 60],
+    ['Friday, 31-Dec-49 23:59:59 GMT', 60],
+    ['Fri Dec 31 23:59:59 9999', 60],
+    ['Wed Oct 21 07:28:00 2015', 0],
+    ['Wed Oct  7 07:28:00 2015', 0],
+    ['Fri Dec 31 9999', 1],
     ['soon', 1],
     ['1.5', 1],
     ['-5', 1],

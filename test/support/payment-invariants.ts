@@ -9,7 +9,7 @@ import {
 
 /** What must hold of every payment, whatever happens: for each invariant, what of a payment breaks it. */
 export const invariants = {
-  /** Those that the bank refused for their credentials (401) are not counted: their key is free again. */
+  /** Those that were refused before the payment was read (credentials, a gateway's limit) are not counted: their key is free again. */
   'at most one POST for a key while the store keeps its records': ({ sent, records }) => [
     ...(sent.length > 1 ? [`${sent.length} requests: ${sent.map(nameOf).join(', ')}`] : []),
     ...(sent.filter(({ executed }) => executed).length > 1 ? ['executed more than once'] : []),
@@ -53,9 +53,10 @@ export const invariants = {
           return `the record is ${record?.state} of ${record?.trackId}`;
         return refused(own, trackId) ? null : `the bank did: ${own?.name ?? 'nothing'}`;
       }),
-      ...answers(one, ['UNAUTHENTICATED'], ({ trackId }) => {
-        const own = requestOf(one, trackId);
-        return own?.ends === 'RELEASED' ? null : `the bank did: ${own?.name ?? 'nothing'}`;
+      ...answers(one, released, ({ trackId }, { began, ended }) => {
+        if (trackId !== null) return `with the Track-ID ${trackId}, as if the bank had refused the payment`;
+        const isOwn = ({ at, leftAt }: BankEntry) => began <= at && leftAt <= ended;
+        return one.refusedCallers.some(isOwn) ? null : 'no request was refused in the meantime';
       }),
       ...one.sent.flatMap((entry) =>
         isFree(one, entry.arrived.trackId) ? `${nameOf(entry)} was freed` : [],
@@ -193,11 +194,13 @@ const saysNothingWasSent = (message: string | null): boolean =>
 const refusals: readonly string[] = ['BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND'];
 /** They say nothing of how the payment with this key ended. */
 const noEnds = ['STATE_UNAVAILABLE', 'IDEMPOTENCY_KEY_REUSED', 'OVERLOADED'];
+/** The key is free. */
+const released: readonly string[] = ['UNAUTHENTICATED', 'RATE_LIMITED'];
 const ends = ['DONE', 'OUTCOME_UNKNOWN', ...refusals];
 const known: ReadonlySet<string> = new Set([
   ...ends,
   ...noEnds,
-  'UNAUTHENTICATED',
+  ...released,
   'IDEMPOTENCY_IN_PROGRESS',
   'BANK_UNAVAILABLE',
   'BANK_TIMEOUT',

@@ -74,7 +74,7 @@ test('places among the connections, and waits for them, are those of each REST o
   await using bank = await startFaultyBank();
   const held: Socket[] = [];
   bank.behave((socket) => void held.push(socket));
-  await using client = createTestClient(bank.url, { connections: 1, waitMs: 5000 });
+  await using client = createTestClient(bank.url, { connections: 1 });
   watchPools(registry, client.poolUsage);
   const read = sampleCalls.getCustomer;
   const calls = ['a', 'b'].map((id) => read.run(client, canaries, { customerId: id }).catch(() => {}));

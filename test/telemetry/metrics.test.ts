@@ -4,12 +4,16 @@ import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
 import { createTelemetry, watchPools } from '../../src/telemetry/metrics.ts';
 import { createWorkerMetrics } from '../../src/telemetry/worker-metrics.ts';
+import { createTestBankql } from '../support/bankql.ts';
+import { accountRecord } from '../support/full-records.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
 
 const silent = pino({ level: 'silent' });
 const call: CallReport = {
   operation: 'getBranches',
   status: 200,
   failure: null,
+  gateway: null,
   reason: null,
   milliseconds: 12,
   trackId: null,
@@ -38,6 +42,34 @@ test('REST calls are counted by bank operation and outcome, reads without a call
     ],
     ofProcess: 1,
   });
+});
+
+test('members in another spelling are one line of the log for a bank operation, and are counted for each answer', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { registry, onDrift } = createTelemetry(logger, silent);
+  await using bank = await startRecordingBank();
+  await using bankql = await createTestBankql({ bankUrl: bank.url, bankOptions: { onDrift } });
+  const { bank_id: bankId, swift_bic: swiftBic, ...record } = accountRecord;
+  bank.otherwise({ body: { accounts: [{ ...record, bankId, swiftBic }] } });
+  const query = '{ bank { account(accountId: "ACC") { bankIds swiftBic label } } }';
+  for (let count = 0; count < 2; count++)
+    expect(await bankql.ask(query)).toEqual({
+      data: { bank: { account: { bankIds: null, swiftBic: null, label: 'label' } } },
+    });
+  bank.otherwise({ body: { accounts: [{ ...record, bankId }] } });
+  await bankql.ask(query);
+  const [line, ...others] = lines;
+  expect(line).toMatchObject({
+    operation: 'getAccountsScope',
+    field: 'spelling',
+    names: ['bankId', 'swiftBic'],
+    msg: 'the bank drifts from the specification',
+  });
+  expect(others).toEqual([]);
+  expect(await registry.metrics()).toContain(
+    'bankql_bank_drift_total{bank_operation="getAccountsScope",field="spelling"} 3\n',
+  );
 });
 
 test('counters of bank operations have a series for each of them before the first event', async () => {

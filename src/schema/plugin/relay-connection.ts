@@ -13,12 +13,15 @@ export const pageArguments = builder.args((t) => t.connectionArgs());
 
 export type PageArguments = InputShapeFromFields<typeof pageArguments>;
 
-/** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
+/**
+ * An empty cursor is none: Apollo's relayStylePagination shows the missing `endCursor` of an empty page as an empty text.
+ * Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then.
+ */
 export const checkPage = ({ first, after, last, before }: PageArguments) => ({
   first: first == null ? Infinity : count('first', first),
-  after: after == null ? null : parseCursor('after', after),
+  after: after ? parseCursor('after', after) : null,
   last: last == null ? Infinity : count('last', last),
-  before: before == null ? null : parseCursor('before', before),
+  before: before ? parseCursor('before', before) : null,
 });
 
 function count(name: string, value: number): number {

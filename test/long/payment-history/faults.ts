@@ -22,6 +22,7 @@ const weights = {
   'accept with a word': 2,
   'accept for later': 2,
   'refuse the caller': 2,
+  'a limit of a gateway': 2,
   'refuse with 200': 2,
   'an error with 200': 2,
   hang: 5,
@@ -75,7 +76,9 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
     case 'accept for later':
       return unknown(reply(202, '{"id":"tx-later"}'));
     case 'refuse the caller':
-      return { name, ends: 'RELEASED', executed: false, act: reply(401, '{"message":"who?"}') };
+      return { name, ends: 'RELEASED', executed: false, act: reply(401, '{"message":"Unauthorized"}') };
+    case 'a limit of a gateway':
+      return { name, ends: 'RELEASED', executed: false, act: reply(429, '{"message":"Limit Exceeded"}') };
     case 'refuse with 200':
       return { name, ends: 'REJECTED', executed: false, act: reply(200, '{"status":"declined"}') };
     case 'an error with 200':

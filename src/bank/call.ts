@@ -1,0 +1,443 @@
+import { randomUUID } from 'node:crypto';
+import { maxHeaderSize } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Operation } from '../contract/operation.ts';
+import { refusals } from '../load/capacity.ts';
+import { paused } from './breaker.ts';
+import { CallerIdentity, type Credentials, type Identity, secretsOf } from './credentials.ts';
+import type { OperationDeadline } from './deadline.ts';
+import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
+import type { GateEntry } from './gate.ts';
+import {
+  decoderOf,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpResult,
+  TransportFailure,
+  withChunk,
+} from './http-message.ts';
+import { readInSlices } from './read-in-slices.ts';
+import { type CallTrace, reportOf } from './report.ts';
+import type { PreparedCall } from './request.ts';
+import { isTransient, type RetryBudget, retryDelayMs } from './retry.ts';
+import type { Reader, ReadResult } from './shared-reads.ts';
+import type { Target } from './target.ts';
+import { describeTlsFailure } from './tls.ts';
+
+/** Whether this is the value of Content-Encoding of an encoded body. Some servers name the body's charset there. */
+const namesEncoding = (value: string): boolean => !/^(identity)?$/i.test(value) && decoderOf(value) === null;
+/** How much of another value an error shows, in characters. */
+const maxShownEncoding = 40;
+const emptyBody = Buffer.alloc(0);
+const noReaders: Reader[] = [];
+const noTimeLeft = 'the operation has no time left';
+/** How many readers of one call continue in one iteration of the event loop. */
+const settledAtOnce = 8;
+
+/**
+ * One REST call, from its request to the last of its readers: undici's handler, the gate's entry, and the read that others
+ * may join. It has one end, `#end`: breaker, retry budget, report; then a read is perhaps tried once more, as the same object with
+ * a new Track-ID; otherwise its answer is parsed, and its readers are served. A call that is over leads to nothing else.
+ */
+export class Call<T extends Operation = Operation>
+  implements PreparedCall<T>, Dispatcher.DispatchHandler, GateEntry
+{
+  readonly target: Target<T>;
+  readonly path: string;
+  readonly body: string | null;
+  readonly keepDigits: boolean;
+  caller: CallerIdentity;
+  trackId: string | null;
+  /** How often it was sent before. */
+  resendCount = 0;
+  /** The group of readers that may join it, and its key there: see SharedReads. */
+  group: string | null = null;
+  key = '';
+  /** Nobody joins it later: if the bank hangs, a new call may be answered. By performance.now(). */
+  joinableUntil = 0;
+  /** The bytes of its answer, until they are parsed. */
+  arrived = 0;
+  waitsFor: GateEntry['waitsFor'] = [];
+  places: GateEntry['places'] = [];
+  /** When the last of its readers gives up. */
+  deadline = 0;
+  /** Under whose name it counts at the gate, and is parsed. */
+  countedAs: Identity;
+  /** Whether it has ended, also for its readers. */
+  isOver = false;
+  /** The operation that began it, in whose async context it is reported. */
+  #begunBy: OperationDeadline | null = null;
+  #headers: string[];
+  #readers: Reader[] = noReaders;
+  #beforeStart: (() => void) | null = null;
+  /** Whether its answer is parsed and may be shared, and it may be tried again; otherwise it is sent once, and its reader gets the response. */
+  #isRead = true;
+  /** Whether it waits at the gate. */
+  #isWaiting = false;
+  #begunAt = 0;
+  #attemptBegunAt = 0;
+  #enteredAt = 0;
+  /** The breaker's state when the attempt began; null if the breaker let nothing through. */
+  #generation: number | null = 0;
+  #trace: CallTrace | null = null;
+  /** Set just before the request is written: callbacks with another controller are those of an earlier attempt. */
+  #controller: Dispatcher.DispatchController | null = null;
+  #isSent = false;
+  /** Whether the attempt has ended. */
+  #hasEnded = false;
+  #status = 0;
+  #responseHeaders: HttpResponse['headers'] | null = null;
+  /** The body so far: its first `#size` bytes. */
+  #response: Buffer = emptyBody;
+  #size = 0;
+  #retryTimer: NodeJS.Timeout | null = null;
+
+  /** Errors: MISSING_CREDENTIALS. */
+  constructor(
+    target: Target<T>,
+    caller: CallerIdentity,
+    path: string,
+    body: string | null,
+    keepDigits: boolean,
+  ) {
+    this.#headers = caller.headersOf(target.operation);
+    this.target = target;
+    this.caller = caller;
+    this.countedAs = caller;
+    this.path = path;
+    this.body = body;
+    this.keepDigits = keepDigits;
+    this.trackId = target.operation.tracked ? randomUUID() : null;
+  }
+
+  get operation(): T {
+    return this.target.operation;
+  }
+
+  get credentials(): Credentials {
+    return this.caller.credentials;
+  }
+
+  get gateways(): PreparedCall['gateways'] {
+    return this.target.services.gateways;
+  }
+
+  /** The request as undici takes it. */
+  get request(): HttpRequest {
+    const { operation, services } = this.target;
+    return {
+      origin: services.origin,
+      method: operation.method,
+      path: services.prefix + this.path,
+      headers: this.trackId === null ? this.#headers : [...this.#headers, 'Track-ID', this.trackId],
+      body: this.body,
+    };
+  }
+
+  /** Begins the call for its first reader. `beforeStart` is called right before the request is written, and may throw to prevent that. */
+  begin(reader: Reader, beforeStart: (() => void) | null = null): void {
+    this.#readers = [reader];
+    this.#isRead = reader.wanted !== 'response';
+    this.#beforeStart = beforeStart;
+    this.#begunAt = performance.now();
+    this.joinableUntil = reader.wholeTime;
+    this.deadline = reader.deadline;
+    this.#begunBy = reader.operationDeadline;
+    reader.operationDeadline.addWaiter(reader);
+    this.#attempt();
+  }
+
+  /** Adds a reader to a call that is not over. */
+  join(reader: Reader): void {
+    this.#readers.push(reader);
+    this.deadline = Math.max(this.deadline, reader.deadline);
+    reader.operationDeadline.addWaiter(reader);
+    if (this.#isWaiting) this.target.lane.gate.join(this, reader.caller);
+  }
+
+  /** A reader gives up. With the last one, the call ends: late if it had its whole time, otherwise because nobody waits for it. */
+  leave(reader: Reader, { reason }: TransportFailure): void {
+    const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
+    const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
+    if (this.#isRead) {
+      this.#readers = this.#readers.filter((each) => each !== reader);
+      reader.leave(reason === 'timeout' && !isLate ? this.#failure('timeout', noTimeLeft) : failure);
+      const { name } = reader.caller;
+      if (this.#isWaiting && !this.#readers.some(({ caller }) => caller.name === name))
+        this.target.lane.gate.part(this, reader.caller);
+      if (this.#readers.length > 0) return;
+    }
+    if (!this.isOver) this.#giveUp(failure);
+  }
+
+  #late(): TransportFailure {
+    if (this.#isWaiting) return this.#shed();
+    return this.#failure('timeout', `no whole answer within ${Math.round(this.deadline - this.#begunAt)} ms`);
+  }
+
+  #shed(): TransportFailure {
+    this.target.services.onShed?.('connections');
+    return new TransportFailure('overloaded', false, refusals.connections);
+  }
+
+  #attempt(): void {
+    const { breaker, services, lane } = this.target;
+    const { traceCall } = services;
+    this.#hasEnded = false;
+    this.#controller = null;
+    this.#isSent = false;
+    this.#status = 0;
+    this.#responseHeaders = null;
+    this.#response = emptyBody;
+    this.#size = 0;
+    this.#attemptBegunAt = performance.now();
+    if (traceCall !== undefined) this.#trace = this.#inContext(() => traceCall(this, this.resendCount));
+    this.#generation = breaker === null ? 0 : breaker.tryAcquire();
+    if (this.#generation === null) {
+      this.#end(paused());
+      return;
+    }
+    if (this.#attemptBegunAt >= this.deadline) {
+      this.#timeOut();
+      return;
+    }
+    this.#isWaiting = true;
+    // Some may be refused on the way.
+    for (const reader of this.#readers)
+      if (this.#isWaiting && this.#readers.includes(reader)) lane.gate.ask(this, reader.caller);
+  }
+
+  /** Runs work in the async context of the operation that began the call. */
+  #inContext<Result>(work: () => Result): Result {
+    return this.#begunBy === null ? work() : this.#begunBy.context(work);
+  }
+
+  enter(caller: Identity): void {
+    const { lane } = this.target;
+    this.#isWaiting = false;
+    this.countedAs = caller;
+    this.#enteredAt = performance.now();
+    lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
+  }
+
+  refuse({ name }: Identity): void {
+    const failure = this.#shed();
+    const refused = this.#readers.filter(({ caller }) => caller.name === name);
+    if (refused.length === this.#readers.length) {
+      this.#isWaiting = false;
+      this.#end(failure);
+      return;
+    }
+    this.#readers = this.#readers.filter(({ caller }) => caller.name !== name);
+    for (const reader of refused) reader.leave(failure);
+  }
+
+  /**
+   * undici cannot cancel a request that waits for a connection. If such a request was given up in the meantime,
+   * it ends here: this method throws, undici writes nothing, and keeps the connection.
+   */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (!this.#hasEnded && performance.now() >= this.deadline) this.#timeOut();
+    if (!this.#hasEnded && this.#beforeStart !== null) this.#askBeforeStart(this.#beforeStart);
+    if (this.#hasEnded) throw new Error('given up before it was sent');
+    this.#isSent = true;
+  }
+
+  #askBeforeStart(beforeStart: () => void): void {
+    try {
+      beforeStart();
+    } catch (error) {
+      const failure =
+        error instanceof TransportFailure
+          ? error
+          : this.#failure('cancelled', 'it must not be sent any more', error);
+      this.#end(failure);
+    }
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: HttpResponse['headers'],
+  ): void {
+    // undici fails the request at a 100 or 101; other interim responses are passed over.
+    if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
+    this.#status = status;
+    this.#responseHeaders = headers;
+    const { 'content-encoding': encoding } = headers;
+    if (encoding === undefined || !namesEncoding(String(encoding))) return;
+    const shown = redact(String(encoding), secretsOf(this.credentials), maxShownEncoding);
+    this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#hasEnded || controller !== this.#controller) return;
+    if (this.#isRead && !this.target.services.reads.arrive(this, chunk.length)) {
+      this.#giveUp(this.#failure('no room', 'there is no room for the answer'));
+      return;
+    }
+    this.#response = this.#size === 0 ? chunk : withChunk(this.#response, this.#size, chunk);
+    this.#size += chunk.length;
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    if (controller !== this.#controller) return;
+    this.target.lane.gate.leave(this, true);
+    if (!this.#hasEnded) this.#end(this.#received());
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController | null | undefined, error: Error): void {
+    // A request that was never started has no controller.
+    if ((controller ?? null) !== this.#controller) return;
+    const { lane, services } = this.target;
+    lane.gate.leave(this);
+    if (this.#hasEnded) return;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+      this.#stopReading(`the answer is longer than ${services.maxBodyBytes} bytes`);
+    } else if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+      // The bank answered, with a status that undici does not pass on.
+      this.#end(this.#failure('refused', `its headers are longer than ${maxHeaderSize} bytes`));
+    } else {
+      const message =
+        describeTlsFailure(error) ?? (this.#isSent ? 'the connection broke' : lane.noConnection);
+      this.#end(this.#failure('unavailable', message, error));
+    }
+  }
+
+  /** Stops reading: for an error response, the status is enough. */
+  #stopReading(message: string): void {
+    const isGood = this.#status >= 200 && this.#status < 300;
+    const controller = this.#controller;
+    this.#end(isGood ? this.#failure('refused', message) : this.#received());
+    controller?.abort(new Error(message));
+  }
+
+  /** Ends the call, wherever it is. */
+  #giveUp(failure: TransportFailure): void {
+    const controller = this.#controller;
+    if (this.#isWaiting) {
+      this.#isWaiting = false;
+      this.target.lane.gate.cancel(this);
+    }
+    if (this.#hasEnded) {
+      // It waits for its second attempt, or for time to parse its answer.
+      this.#finish(failure);
+      return;
+    }
+    const isSent = this.#isSent;
+    this.#end(failure);
+    // If the connection is still being opened, the request leaves it once it is open or has failed.
+    if (isSent) controller?.abort(failure);
+  }
+
+  /** All readers give up, although the timer of their deadlines is late. */
+  #timeOut(): void {
+    for (const reader of this.#readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
+  }
+
+  #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
+    return new TransportFailure(reason, this.#isSent, message, cause);
+  }
+
+  #received(): HttpResponse {
+    const body =
+      this.#response.length === this.#size ? this.#response : this.#response.subarray(0, this.#size);
+    const milliseconds = performance.now() - this.#enteredAt;
+    return { status: this.#status, headers: this.#responseHeaders ?? {}, body, milliseconds };
+  }
+
+  /** The end of an attempt. */
+  #end(result: HttpResult): void {
+    this.#hasEnded = true;
+    const { breaker, operation } = this.target;
+    const { retries, refusedReads } = this.target.services;
+    if (operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
+    if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
+    this.#report(result);
+    // The operation may end while its call is reported.
+    if (this.isOver) return;
+    const isFirst = this.#isRead && this.resendCount === 0;
+    if (isFirst) retries.noteFirstAttempt();
+    if (!isFirst || !isTransient(result) || !this.#awaitRetry(retries)) this.#finish(result);
+  }
+
+  #report(result: HttpResult): void {
+    const { onCall } = this.target.services;
+    const trace = this.#trace;
+    if (onCall === undefined && trace === null) return;
+    const report = reportOf(this, result, performance.now() - this.#attemptBegunAt, trace);
+    this.#trace = null;
+    this.#inContext(() => {
+      onCall?.(report);
+      trace?.end(report);
+    });
+  }
+
+  /** Waits for a short while, and tries again. Returns false if there is no time for it, or too much was tried again lately. */
+  #awaitRetry(retries: RetryBudget): boolean {
+    const delayMs = retryDelayMs();
+    if (performance.now() + delayMs >= this.deadline || !retries.take()) return false;
+    this.#retryTimer = setTimeout(() => this.#again(), delayMs).unref();
+    return true;
+  }
+
+  #again(): void {
+    this.#retryTimer = null;
+    const { reads } = this.target.services;
+    reads.release(this);
+    if (performance.now() >= this.deadline) {
+      this.#timeOut();
+      return;
+    }
+    this.resendCount++;
+    if (this.trackId !== null) this.trackId = randomUUID();
+    this.#attempt();
+  }
+
+  /** The end of the last attempt. */
+  #finish(result: HttpResult): void {
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    this.#retryTimer = null;
+    const [reader] = this.#readers;
+    if (!this.#isRead) {
+      this.isOver = true;
+      this.#readers = noReaders;
+      this.#begunBy = null;
+      reader?.receive(result);
+    } else if (result instanceof TransportFailure) this.settle(null, mapTransportFailure(this, result));
+    else if (result.status < 200 || result.status > 299) this.settle(null, mapErrorResponse(this, result));
+    else readInSlices(this, result);
+  }
+
+  /** Serves all readers with the result or an error: some continue now, the others in later iterations of the event loop. */
+  settle(result: ReadResult | null, error: unknown): void {
+    this.isOver = true;
+    this.target.services.reads.settle(this, result);
+    this.#serve(result, error);
+  }
+
+  #serve(result: ReadResult | null, error: unknown): void {
+    const readers = this.#readers;
+    this.#readers = readers.length > settledAtOnce ? readers.slice(settledAtOnce) : noReaders;
+    for (let nth = 0; nth < readers.length && nth < settledAtOnce; nth++) {
+      if (result !== null) readers[nth]?.succeed(result);
+      else readers[nth]?.fail(error);
+    }
+    if (this.#readers.length > 0) setImmediate(() => this.#serve(result, error));
+    else this.#release();
+  }
+
+  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
+  #release(): void {
+    this.#begunBy = null;
+    this.caller = nobody;
+    this.countedAs = nobody;
+    this.#headers = [];
+    this.#responseHeaders = null;
+    this.#response = emptyBody;
+  }
+}
+
+const nobody = new CallerIdentity({ subscriptionKey: null, authProviderName: null, authId: null });

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { getOrMake } from '../get-or-make.ts';
+import { isObject } from '../is-object.ts';
+import type { Path } from './interpretations.ts';
+import { isEmpty, withoutNull } from './record.ts';
+
+/** Members of records that the contract does not have. They are not read: a bank that writes `swiftBic` has no `swift_bic`. */
+
+/** Receives an unknown member; `meant` is the contract's name if the member's name is that in another spelling, and otherwise null. */
+type OnUnknown = (path: Path, meant: string | null) => void;
+
+interface Names {
+  readonly known: ReadonlySet<string>;
+  /** Unknown names whose spelling was compared, and means nothing. Bounded: the bank chooses the names. */
+  readonly foreign: Set<string>;
+  /** The contract's names by their folded spelling. */
+  readonly folded: ReadonlyMap<string, string>;
+  /** The members that are objects, or lists of objects, with the shape of these. */
+  readonly parts: readonly (readonly [name: string, part: z.ZodObject])[];
+}
+
+const names = new WeakMap<z.ZodObject, Names>();
+
+const namesOf = (shape: z.ZodObject): Names =>
+  getOrMake(names, shape, () => {
+    const members = Object.entries<z.core.$ZodType>(shape.shape);
+    return {
+      known: new Set(members.map(([name]) => name)),
+      foreign: new Set(),
+      folded: new Map(members.map(([name]) => [fold(name), name])),
+      parts: members.flatMap(([name, member]) => {
+        const value = withoutNull(member);
+        const part = value instanceof z.ZodArray ? value.element : value;
+        return part instanceof z.ZodObject ? [[name, part] as const] : [];
+      }),
+    };
+  });
+
+const fold = (name: string) => name.replaceAll(/[-_ ]/g, '').toLowerCase();
+
+/** The maximum length of a name that is compared with the contract's, and the most names of a record that are told. */
+const maxNameLength = 64;
+const maxNames = 20;
+
+/** Visits the members of a record that its shape does not have, at any depth. */
+export function visitUnknown(
+  shape: z.ZodObject,
+  record: unknown,
+  onUnknown: OnUnknown,
+  path: readonly PropertyKey[] = [],
+): void {
+  if (!isObject(record)) return;
+  const { known, folded, parts } = namesOf(shape);
+  for (const name in record) {
+    if (known.has(name)) continue;
+    const meant = name.length > maxNameLength ? undefined : folded.get(fold(name));
+    const isLost = meant !== undefined && isEmpty(record[meant]) && !isEmpty(record[name]);
+    onUnknown([...path, name], isLost ? meant : null);
+  }
+  for (const [name, part] of parts) {
+    const value = record[name];
+    if (Array.isArray(value))
+      for (const [index, entry] of value.entries())
+        visitUnknown(part, entry, onUnknown, [...path, name, index]);
+    else if (isObject(value)) visitUnknown(part, value, onUnknown, [...path, name]);
+  }
+}
+
+/** Whether a record may have a member in another spelling: false for most records, and cheap, because it is asked for every answer. */
+export function mayBeMisspelled(shape: z.ZodObject, record: unknown): boolean {
+  if (!isObject(record)) return false;
+  const { known, foreign, folded, parts } = namesOf(shape);
+  for (const name in record) {
+    if (known.has(name) || foreign.has(name)) continue;
+    if (name.length <= maxNameLength && folded.has(fold(name))) return true;
+    if (foreign.size < maxNames) foreign.add(name);
+  }
+  for (const [name, part] of parts) {
+    const value = record[name];
+    if (
+      Array.isArray(value)
+        ? value.some((entry) => mayBeMisspelled(part, entry))
+        : mayBeMisspelled(part, value)
+    )
+      return true;
+  }
+  return false;
+}
+
+/**
+ * The members of a record whose names are the contract's in another spelling, if the record does not have the contract's: their values
+ * are lost to whoever reads the record.
+ * Shape: the first paths, such as `swiftBic` and `location.Latitude`.
+ */
+export function otherSpellings(shape: z.ZodObject, record: unknown): readonly string[] {
+  const found = new Set<string>();
+  visitUnknown(shape, record, (path, meant) => {
+    if (meant !== null && found.size < maxNames)
+      found.add(path.filter((key) => typeof key !== 'number').join('.'));
+  });
+  return [...found];
+}
