@@ -85,15 +85,18 @@ export class BankSession {
 
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
-    this.#loaders ??= createLoaders(this.#reader(false), { onAsk: this.#options.observer?.asked });
+    this.#loaders ??= createLoaders(this.#reader(false), {
+      onAsk: this.#options.observer?.asked,
+      admit: this.#admit,
+    });
     return this.#loaders;
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed. Prefetching for a record that turns out not
-   * to exist must not use up the calls of records that do.
+   * Whether calls may be made before it is known that they are needed. Those for a record that turns out not to exist must
+   * not use up the calls of records that do: half of the calls are kept for those.
    */
-  get canPrefetch(): boolean {
+  get hasEarlyCalls(): boolean {
     return this.#calls * 2 < this.#options.limits.restCalls;
   }
 
@@ -185,7 +188,7 @@ export class BankSession {
           if (isAgain) this.#calls--;
           isAgain = true;
           return bodyOf({
-            loaders: createLoaders(this.#reader(true)),
+            loaders: createLoaders(this.#reader(true), { admit: this.#admit }),
             noteDrift: (drift, read) => this.noteDrift(drift, read),
           });
         },
@@ -206,12 +209,15 @@ export class BankSession {
     if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   };
 
+  /** Counts a read when it is asked for, before its batch: early reads are those of the same moment. */
+  readonly #admit = (operation: Operation): Error | null =>
+    this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
+
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
     return (operation, wanted, key) => {
-      const { bank, credentials, observer, limits } = this.#options;
+      const { bank, credentials, observer } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
-      if (this.#calls++ >= limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
       const body = bodyIn(operation, wanted);
       const path = operation.body === null && key.startsWith('/') ? key : undefined;
       const input = { ids: wanted, path, body, credentials, keepDigits: isForUpdate };

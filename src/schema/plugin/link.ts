@@ -163,7 +163,7 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
         const results = new Map<SelectedField, unknown>();
         // The record may not be there: its fields may not use up the calls that others need.
         for (const selected of early)
-          if (context.session.canPrefetch) results.set(selected, resolveEarly(selected, ids, context, own));
+          if (context.session.hasEarlyCalls) results.set(selected, resolveEarly(selected, ids, context, own));
         return results;
       },
     };
