@@ -31,7 +31,7 @@ export class Execution {
   /** The root fields that are being executed. */
   root: PendingRoot | null = null;
   readonly #options: ExecuteOptions;
-  readonly #arguments = new Map<FieldPlan, Arguments | GraphQLError>();
+  #arguments: Map<FieldPlan, Arguments | GraphQLError> | null = null;
   readonly #place: Place;
 
   constructor(
@@ -83,6 +83,7 @@ export class Execution {
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
   argumentsOf(field: FieldPlan): Arguments {
     if (field.arguments !== null) return field.arguments;
+    this.#arguments ??= new Map();
     let given = this.#arguments.get(field);
     if (given === undefined) {
       const { hideSuggestions } = this.plan.details;

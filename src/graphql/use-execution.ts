@@ -1,9 +1,10 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { AnswerLimitError } from '../executor/answer-budget.ts';
-import { MutationEffects, RequestContext, type RequestServices } from './context.ts';
 import { RequestError } from './errors.ts';
 import { explainCalls, explainHeader } from './explain.ts';
-import { type BankqlPlugin, found } from './operation-context.ts';
+import { MutationEffects } from './mutation-effects.ts';
+import { OperationContext, type RequestServices } from './operation-context.ts';
+import { type BankqlPlugin, found } from './plugin-context.ts';
 import { tooMuchBuilt } from './result.ts';
 import { executeIncrementally, incrementalLimits, isIncremental } from './use-incremental.ts';
 import type { MaskError } from './use-masked-errors.ts';
@@ -26,7 +27,7 @@ export const useExecution = (
     const explained = explanationOf(asking.explain, explains);
     const severalResults = isIncremental(context);
     const { answerLimits } = services;
-    const run = new RequestContext(
+    const run = new OperationContext(
       severalResults ? { ...services, answerLimits: incrementalLimits(answerLimits) } : services,
       asking,
       operation.kind === 'mutation' ? new MutationEffects() : null,
@@ -71,7 +72,7 @@ function explanationOf(header: string | undefined, explains: boolean) {
  */
 function concluded(
   result: ExecutionResult,
-  run: RequestContext,
+  run: OperationContext,
   mask: MaskError,
 ): ExecutionResult | Promise<ExecutionResult> {
   const limit = result.errors?.[0];
@@ -81,9 +82,9 @@ function concluded(
 }
 
 /** The answer to an operation that exceeded its limits: its reads are cancelled; its writes and payments are awaited. */
-function ended(limit: AnswerLimitError, run: RequestContext, mask: MaskError) {
+function ended(limit: AnswerLimitError, run: OperationContext, mask: MaskError) {
   const { effects } = run;
-  run.session.cancel();
+  run.cancelReads();
   const answer = () => withoutData(limit.isTemporary ? tooMuchBuilt() : limit, effects, mask);
   return effects === null ? answer() : effects.settled().then(answer);
 }
@@ -100,10 +101,7 @@ export function withoutData(
 }
 
 /** The answer's extensions; undefined if there is nothing to report. */
-function extensionsOf({
-  session: { stale },
-  recorder,
-}: RequestContext): Readonly<Record<string, unknown>> | undefined {
+function extensionsOf({ stale, recorder }: OperationContext): Readonly<Record<string, unknown>> | undefined {
   if (stale.length === 0 && recorder === null) return undefined;
   return {
     ...(stale.length === 0 ? {} : { stale }),

@@ -25,10 +25,10 @@ import type { Context } from '../schema/context.ts';
 import { fieldExtensionsOf } from '../schema/plugin/field-extensions.ts';
 import { globalIdTypes } from '../schema/plugin/global-id.ts';
 import { shortAnswer } from '../server/response.ts';
-import type { EngineRequest, RequestContext } from './context.ts';
 import { shownError } from './errors.ts';
 import { withFields } from './map-fields.ts';
-import { found, type OperationContext } from './operation-context.ts';
+import type { EngineRequest, OperationContext } from './operation-context.ts';
+import { found, type PluginContext } from './plugin-context.ts';
 import { finalIfItWrote, noRoom } from './result.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
@@ -42,11 +42,11 @@ export const incrementalLimits = ({ values, bytes }: AnswerLimits): AnswerLimits
 });
 
 /** Whether an operation has @defer, and its client takes several results. */
-export const isIncremental = ({ asking, operation }: OperationContext): boolean =>
+export const isIncremental = ({ asking, operation }: PluginContext): boolean =>
   asking.incremental !== undefined && operation?.usesIncremental === true;
 
 interface IncrementalOptions {
-  readonly run: RequestContext;
+  readonly run: OperationContext;
   readonly mask: MaskError;
   readonly maxBytes: number;
   /** Makes the schema record the calls of its fields, if the request asks for them. */
@@ -67,7 +67,7 @@ const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
 /** Executes an operation with graphql's own executors, within its limits. */
 export async function executeIncrementally(
-  context: OperationContext,
+  context: PluginContext,
   options: IncrementalOptions,
 ): Promise<ExecutionResult | AsyncIterable<object>> {
   const { asking } = context;
@@ -105,7 +105,7 @@ function countedField(
   const { resolve = defaultFieldResolver } = field;
   const node = fieldExtensionsOf(field).answeredByIds === true ? undefined : globalIdTypes.get(typeName);
   const countedResolve: typeof resolve = (source, given, context, info) => {
-    const { budget } = context as RequestContext;
+    const { budget } = context as OperationContext;
     const spendOn = (value: unknown): unknown => {
       if (typeof value === 'string') budget.spend(0, value.length);
       else if (typeof value === 'object' && value !== null && Symbol.iterator in value) {
@@ -211,7 +211,7 @@ async function* resultsOf(
     // An execution that is ended by a limit may just have no more results.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
-    run.session.cancel();
+    run.cancelReads();
     // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
     const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);

@@ -1,6 +1,6 @@
 import type { BankClient, BankRead } from '../bank/client.ts';
 import { type Credentials, identityOf } from '../bank/credentials.ts';
-import { OperationDeadline } from '../bank/deadline.ts';
+import type { OperationDeadline } from '../bank/deadline.ts';
 import type { Drift } from '../bank/response.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
@@ -16,7 +16,7 @@ export interface OperationLimits {
 }
 
 /** An earlier answer, used because the bank is unavailable. */
-interface StaleAnswer {
+export interface StaleAnswer {
   readonly operation: string;
   readonly ageSeconds: number;
 }
@@ -46,8 +46,8 @@ interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** Cancels reads in flight when it aborts; writes continue. */
-  readonly signal?: AbortSignal | undefined;
+  /** Ends the operation's reads. */
+  readonly deadline: OperationDeadline;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
   /** Counts the reads that were answered without a call of their own. */
@@ -61,23 +61,18 @@ export class BankSession {
   /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
-  readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
-  readonly #drifted = new Set<object>();
+  #drifted: Set<object> | null = null;
   /** The limits of the operation's reads. After a write, reads are not shared any more. */
   #readLimits: ReadLimits;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
-    this.#deadline = new OperationDeadline({
-      deadline: performance.now() + options.limits.timeoutMs,
-      signal: options.signal,
-    });
     this.#readLimits = {
       unshared: false,
-      operationDeadline: this.#deadline,
+      operationDeadline: options.deadline,
       readBudget: options.readBudget ?? null,
       onSource: this.#noteSource,
     };
@@ -102,7 +97,7 @@ export class BankSession {
 
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
-    this.#deadline.cancel();
+    this.#options.deadline.cancel();
   }
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
@@ -117,6 +112,7 @@ export class BankSession {
 
   /** Counts a difference between a request and its answer, once for each answer, however many fields detect it. */
   noteDrift(drift: Drift, answer: object): void {
+    this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
     this.#options.bank.noteDrift(drift);
@@ -177,13 +173,13 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials } = this.#options;
+    const { bank, credentials, deadline } = this.#options;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
         caller: identityOf(credentials).name,
-        deadline: this.#deadline,
+        deadline,
         read: () => {
           if (isAgain) this.#calls--;
           isAgain = true;

@@ -1,8 +1,8 @@
 import { MIMEType } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { getOrMake } from '../get-or-make.ts';
-import type { IncrementalForm } from '../graphql/context.ts';
 import { RequestError } from '../graphql/errors.ts';
+import type { IncrementalForm } from '../graphql/operation-context.ts';
 
 /** The formats that a client accepts, by its `Accept`. */
 export interface Accepted {
