@@ -3,6 +3,7 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError } from '../errors.ts';
 import type { ShedReason } from '../load/capacity.ts';
+import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './answer.ts';
 import { type BreakerReason, createBreakers } from './breaker.ts';
 import { Call } from './call.ts';
 import { identityOf } from './credentials.ts';
@@ -14,7 +15,6 @@ import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
 import { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';
 import { bodyOf, type CallInput, pathOf } from './request.ts';
-import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './response.ts';
 import { RetryBudget } from './retry.ts';
 import {
   Reader,

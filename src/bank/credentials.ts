@@ -138,6 +138,9 @@ export class CallerIdentity implements Identity {
   }
 }
 
+/** The caller of a call that is over. */
+export const nobody = new CallerIdentity({ subscriptionKey: null, authProviderName: null, authId: null });
+
 const callers = new WeakMap<Credentials, CallerIdentity>();
 
 const identify = (credentials: Credentials) => new CallerIdentity(credentials);

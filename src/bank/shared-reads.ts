@@ -78,6 +78,8 @@ const cachedTimes = 5;
 const entryBytes = 500;
 /** An answer up to this size may always arrive, in bytes. */
 const smallAnswer = 128 * 1024;
+/** How many readers of one call continue in one iteration of the event loop. */
+const settledAtOnce = 8;
 const publicGroup = 'public';
 
 interface CachedRead {
@@ -165,7 +167,7 @@ export class SharedReads {
   }
 
   /** Nobody joins this call any more. Returns whether others could until now. */
-  close(call: Call): boolean {
+  #close(call: Call): boolean {
     const { group, key } = call;
     const open = group === null ? undefined : this.#open.get(group);
     if (group === null || open?.get(key) !== call) return false;
@@ -174,11 +176,22 @@ export class SharedReads {
     return true;
   }
 
-  /** The call has its result. It is cached if it is public, and nothing was written meanwhile. */
-  settle(call: Call, result: ReadResult | null): void {
+  /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
+  settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    if (this.close(call) && call.group === publicGroup && result?.isValid === true)
+    if (this.#close(call) && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
+    this.#serve(call, result, error);
+  }
+
+  /** Some readers continue now, the others in later iterations of the event loop. */
+  #serve(call: Call, result: ReadResult | null, error: unknown): void {
+    for (const reader of call.readers.splice(0, settledAtOnce)) {
+      if (result !== null) reader.succeed(result);
+      else reader.fail(error);
+    }
+    if (call.readers.length > 0) setImmediate(() => this.#serve(call, result, error));
+    else call.release();
   }
 
   /**
@@ -284,7 +297,7 @@ export class Reader implements Waiter {
   /** The reader's own end, before that of the call. */
   leave(failure: TransportFailure): void {
     this.operationDeadline.removeWaiter(this);
-    if (failure.reason === 'timeout' && this.#serveStale()) return;
+    if ((failure.reason === 'timeout' || failure.reason === 'overloaded') && this.#serveStale()) return;
     this.#reject(mapTransportFailure(this.call, failure));
   }
 

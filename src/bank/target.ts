@@ -1,11 +1,11 @@
 import type { Operation } from '../contract/operation.ts';
 import type { ShedReason } from '../load/capacity.ts';
+import type { AnswerReports } from './answer.ts';
 import type { CircuitBreaker } from './breaker.ts';
 import type { GatewayAnswers } from './gateway-answers.ts';
 import type { Lane } from './pools.ts';
 import type { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';
-import type { AnswerReports } from './response.ts';
 import type { RetryBudget } from './retry.ts';
 import type { SharedReads } from './shared-reads.ts';
 

@@ -1,7 +1,7 @@
+import type { responseDrifts } from '../bank/answer.ts';
 import { maxErrorLength } from '../bank/errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from '../bank/gateway-answers.ts';
-import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
-import { isJsonType, type responseDrifts } from '../bank/response.ts';
+import { type HttpResponse, isJsonType, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
 import { type AnswerBody, readBody } from './answer-body.ts';

@@ -1,6 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId, withoutHeadOffice } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope } from '../contract/account.ts';
 import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';

@@ -1,7 +1,7 @@
+import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
 import { type Credentials, identityOf } from '../bank/credentials.ts';
 import type { OperationDeadline } from '../bank/deadline.ts';
-import type { Drift } from '../bank/response.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';

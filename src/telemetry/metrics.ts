@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Drift, UnreadableAnswer } from '../bank/answer.ts';
 import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
 import type { PoolUsage } from '../bank/pools.ts';
 import type { CallReport } from '../bank/report.ts';
-import type { Drift, UnreadableAnswer } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
@@ -55,7 +55,7 @@ export function createTelemetry(
   );
   const drifts = counter(
     'bankql_bank_drift_total',
-    'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
+    'Fields of answers that the bank writes otherwise than the specification says, and that were taken for what they mean.',
     { bank_operation: null, field: null },
   );
   const unreadable = counter(

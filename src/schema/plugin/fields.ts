@@ -1,6 +1,6 @@
 import type { FieldMap, InputFieldMap, InputObjectRef, ObjectRef, OutputType } from '@pothos/core';
 import type { z } from 'zod';
-import { unwrap } from '../../bank/response.ts';
+import { unwrap } from '../../bank/answer.ts';
 import { type Body, type Field, metaOf, recordFields } from '../../contract/record.ts';
 import { money } from '../../contract/shared-parts.ts';
 import type { Changes } from '../../contract/updated-body.ts';

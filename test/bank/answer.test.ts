@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  brokenValueIn,
-  contentOf,
-  type Drift,
-  ErrorInSuccess,
-  errorWords,
-  parseResponse,
-  validateResponse,
-} from '../../src/bank/response.ts';
+import { brokenValueIn, type Drift, parseResponse, validateResponse } from '../../src/bank/answer.ts';
+import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/tolerance.ts';
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
