@@ -4,6 +4,7 @@ import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget } from '../bank/shared-reads.ts';
 import type { ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
+import type { IncrementalForm } from '../executor/defer.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import { parsedTimes, valueBytes } from '../load/capacity.ts';
 import type { SlicedOperation } from '../load/slices.ts';
@@ -15,12 +16,6 @@ import type { CallRecorder } from './explain.ts';
 import type { MutationEffects } from './mutation-effects.ts';
 import type { OperationActivity } from './operation-activity.ts';
 import type { RequestHolder } from './request-holder.ts';
-
-/**
- * The format of incremental results, by the name in the client's `Accept`: that of graphql 17, or that of 2022, in
- * which each result names its path.
- */
-export type IncrementalForm = 'v0.2' | '20220824';
 
 /** The caller, and how the request was sent. */
 export interface EngineRequest {

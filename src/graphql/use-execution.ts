@@ -6,13 +6,12 @@ import { MutationEffects } from './mutation-effects.ts';
 import { OperationContext, type RequestServices } from './operation-context.ts';
 import { type BankqlPlugin, found } from './plugin-context.ts';
 import { tooMuchBuilt } from './result.ts';
-import { executeIncrementally, incrementalLimits, isIncremental } from './use-incremental.ts';
+import { executeIncrementally, isIncremental } from './use-incremental.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Coerces the variables and executes the operation within its budget of REST calls, values and bytes: with graphql's
- * incremental executors if it has @defer and its client takes several results, otherwise with the project's own
- * executor. Other plugins may wrap it. If the request asks for its calls, they are recorded; without `explains`, the request is
+ * Coerces the variables and executes the operation within its budget of REST calls, values and bytes. If it has @defer and its
+ * client takes several results, fragments are delivered later. Other plugins may wrap it. If the request asks for its calls, they are recorded; without `explains`, the request is
  * refused.
  * Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls.
  */
@@ -25,10 +24,8 @@ export const useExecution = (
     const { asking } = context;
     const operation = found(context.operation);
     const explained = explanationOf(asking.explain, explains);
-    const severalResults = isIncremental(context);
-    const { answerLimits } = services;
     const run = new OperationContext(
-      severalResults ? { ...services, answerLimits: incrementalLimits(answerLimits) } : services,
+      services,
       asking,
       operation.kind === 'mutation' ? new MutationEffects() : null,
       explained?.recorder ?? null,
@@ -36,19 +33,19 @@ export const useExecution = (
     context.run = run;
     const variables = operation.variablesOf(found(context.askedFor).variables);
     const conclude = (result: ExecutionResult) => concluded(result, run, mask);
+    const prepared =
+      explained === null ? operation.prepared : operation.preparedWith(explained.observe(operation.schema));
     setExecuteFn(() => {
-      if (severalResults)
-        return executeIncrementally(context, {
+      if (isIncremental(context))
+        return executeIncrementally(context, prepared, {
           run,
+          variables,
           mask,
-          maxBytes: answerLimits.bytes,
-          observe: explained?.observe,
+          maxBytes: services.answerLimits.bytes,
           conclude,
           extensions: () => extensionsOf(run),
           withoutData: (error) => withoutData(error, run.effects, mask),
         });
-      const prepared =
-        explained === null ? operation.prepared : operation.preparedWith(explained.observe(operation.schema));
       const result = prepared.execute(run, variables, run);
       return result instanceof Promise ? result.then(conclude) : conclude(result);
     });

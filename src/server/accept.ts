@@ -1,8 +1,8 @@
 import { MIMEType } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import type { IncrementalForm } from '../executor/defer.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { RequestError } from '../graphql/errors.ts';
-import type { IncrementalForm } from '../graphql/operation-context.ts';
 
 /** The formats that a client accepts, by its `Accept`. */
 export interface Accepted {

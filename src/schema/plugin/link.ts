@@ -1,5 +1,5 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
 import { unwrap } from '../../bank/answer.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
@@ -7,6 +7,7 @@ import { earlyResolver, knownResolver } from '../../executor/known-resolvers.ts'
 import { ignoreRejections } from '../../executor/promises.ts';
 import {
   argumentsOf,
+  deferredFields,
   type SelectedField,
   type Selection,
   selectedFields,
@@ -125,6 +126,8 @@ function reportLimitOnce() {
 interface LinkNeeds {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
+  /** Whether only fields that are delivered later need the record, and others are shown before. */
+  readonly isLate: boolean;
   /** The parts of the record that the selected fields need; null if one of them may need all. */
   readonly parts: readonly Field[] | null;
   /**
@@ -145,17 +148,19 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
   const find = (info: Selection): LinkNeeds => {
     const type = info.schema.getType(typeName);
     if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
-    const fields = selectedFields(info, type).map((selected) => ({
-      selected,
-      ...fieldExtensionsOf(selected.field),
-    }));
+    const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
+    const now = selectedFields(info, type).map(declared);
+    const fields = [...now, ...deferredFields(info, type).map(declared)];
     const needing = fields.filter(({ answeredByIds }) => !answeredByIds);
     const parts = needing.flatMap(({ shows = [] }) => shows);
     const early = fields.flatMap(({ selected }) =>
       knownResolver(selected.field.resolve).isEarly ? selected : [],
     );
+    const isShownFirst = ({ answeredByIds, selected }: (typeof fields)[number]) =>
+      answeredByIds && selected.field !== TypeNameMetaFieldDef;
     return {
       record: needing.length > 0,
+      isLate: now.some(isShownFirst) && now.every(({ answeredByIds }) => answeredByIds),
       parts: parts.length === needing.length ? parts : null,
       resolveEarly(ids, context, current, index) {
         if (early.length === 0) return null;

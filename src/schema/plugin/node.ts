@@ -2,8 +2,13 @@ import { isOtherId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { Field } from '../../contract/record.ts';
 import { badUserInput } from '../../errors.ts';
-import { type EarlyResults, earlyResultsOf, keepEarlyResults } from '../../executor/known-resolvers.ts';
-import { type Selection, withDeferred } from '../../executor/selection.ts';
+import {
+  type EarlyResults,
+  keepEarlyResults,
+  keepLateObject,
+  keepResultsOf,
+} from '../../executor/known-resolvers.ts';
+import type { Selection } from '../../executor/selection.ts';
 import { builder } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
 import { answeredByIds } from './field-extensions.ts';
@@ -123,20 +128,16 @@ export function defineNodeType<Ids extends object, Item>({
       // The ids of an entry that is identified by its content are only in the record.
       if (ids.contentHash !== undefined && readByContent !== undefined)
         return readByContent(ids, ids.contentHash, context).catch(onError);
-      // If the ids come from the record, deferred fields count too: every field must see the same ids.
-      const selection = idsOfRecord === undefined ? info : withDeferred(info);
-      const { record, parts, resolveEarly } = needs(selection);
+      const { record, parts, isLate, resolveEarly } = needs(info);
       if (!record) return ids;
-      // Deferred fields use the record too.
-      const reading = read(ids, context, selection.omitsDeferred === true ? null : parts);
+      const reading = read(ids, context, parts);
       const early = resolveEarly(ids, context, info, index);
-      return reading.then((record) => withReadRecord(ids, record, context, early), onError);
+      const toLinked = (record: Item) => withReadRecord(ids, record, context, early);
+      // If the ids come from the record, every field must see the same ones.
+      return isLate && idsOfRecord === undefined
+        ? keepLateObject({ ...ids }, reading.then(toLinked))
+        : reading.then(toLinked, onError);
     },
-    /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
-    withRecord: (linked: Linked, context: ReadContext): Linked | Promise<Linked> =>
-      linked.record === undefined
-        ? read(linked, context).then((record) => withReadRecord(linked, record, context))
-        : linked,
   };
   globalIdTypes.set(name, nodeType);
   return nodeType;
@@ -171,7 +172,7 @@ async function loadNode(
       `The \`id\` of the type ${typename} is only for the caches of clients: \`node\` cannot read it.`,
     );
   const node = await type.load(type.idsOf(key), context, info, options);
-  return node && keepEarlyResults({ ...node, __typename: typename }, earlyResultsOf(node));
+  return node && keepResultsOf({ ...node, __typename: typename }, node);
 }
 
 builder.queryField('node', (t) =>
