@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Operation } from '../contract/operation.ts';
 import { refusals } from '../load/capacity.ts';
 import { paused } from './breaker.ts';
-import { type CallerIdentity, type Credentials, type Identity, nobody, secretsOf } from './credentials.ts';
+import { type Identity, noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
 import type { GateEntry } from './gate.ts';
@@ -41,7 +41,7 @@ export class Call<T extends Operation = Operation>
   readonly path: string;
   readonly body: string | null;
   readonly keepDigits: boolean;
-  caller: CallerIdentity;
+  credentials: RequestCredentials;
   trackId: string | null;
   /** How often it was sent before. */
   resendCount = 0;
@@ -86,15 +86,15 @@ export class Call<T extends Operation = Operation>
   /** Errors: MISSING_CREDENTIALS. */
   constructor(
     target: Target<T>,
-    caller: CallerIdentity,
+    credentials: RequestCredentials,
     path: string,
     body: string | null,
     keepDigits: boolean,
   ) {
-    this.#headers = caller.headersOf(target.operation);
+    this.#headers = credentials.headersOf(target.operation);
     this.target = target;
-    this.caller = caller;
-    this.countedAs = caller;
+    this.credentials = credentials;
+    this.countedAs = credentials.caller;
     this.path = path;
     this.body = body;
     this.keepDigits = keepDigits;
@@ -103,10 +103,6 @@ export class Call<T extends Operation = Operation>
 
   get operation(): T {
     return this.target.operation;
-  }
-
-  get credentials(): Credentials {
-    return this.caller.credentials;
   }
 
   get gateways(): PreparedCall['gateways'] {
@@ -398,8 +394,8 @@ export class Call<T extends Operation = Operation>
   /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
   release(): void {
     this.#begunBy = null;
-    this.caller = nobody;
-    this.countedAs = nobody;
+    this.credentials = noCredentials;
+    this.countedAs = noCredentials.caller;
     this.#headers = [];
     this.#response = null;
   }

@@ -6,7 +6,7 @@ import type { ShedReason } from '../load/capacity.ts';
 import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './answer.ts';
 import { type BreakerReason, createBreakers } from './breaker.ts';
 import { Call } from './call.ts';
-import { identityOf } from './credentials.ts';
+import { requestCredentials } from './credentials.ts';
 import { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
@@ -165,7 +165,7 @@ export function createBankClient(options: BankOptions): BankClient {
     // The row of this operation: it has its type.
     const target = targets.get(operation) as Target<T> | undefined;
     if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
-    return new Call(target, identityOf(credentials), path, bodyOf(operation, body), keepDigits);
+    return new Call(target, requestCredentials(credentials), path, bodyOf(operation, body), keepDigits);
   }
 
   function respond(call: Call, beforeStart: (() => void) | null): Promise<HttpResponse> {
@@ -175,7 +175,10 @@ export function createBankClient(options: BankOptions): BankClient {
       // A reader of a response gets an HttpResponse.
       const take = resolve as (response: unknown) => void;
       const limits = { operationDeadline };
-      call.begin(new Reader(call, call.caller, limits, limitMs, 'response', take, reject), beforeStart);
+      call.begin(
+        new Reader(call, call.credentials.caller, limits, limitMs, 'response', take, reject),
+        beforeStart,
+      );
     });
   }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
 import type { Identity } from './credentials.ts';
 import { OperationDeadline, type Waiter } from './deadline.ts';
@@ -70,11 +71,7 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'B
 
 /** How long a stale answer may be served while the bank is unavailable. */
 const staleMs = 10 * 60 * 1000;
-/**
- * The memory that a cached answer takes, as a multiple of its bytes: measured 1.7 for usual records, 4.5 for the shortest. The
- * overhead of an entry is added, in bytes: answers may be as short as `{}`.
- */
-const cachedTimes = 5;
+/** The memory of an entry of the cache beside its answer, which may be as short as `{}`, in bytes. */
 const entryBytes = 500;
 /** An answer up to this size may always arrive, in bytes. */
 const smallAnswer = 128 * 1024;
@@ -113,7 +110,7 @@ export class SharedReads {
         ? null
         : new LRUCache({
             maxSize: publicCacheBytes,
-            sizeCalculation: ({ result }, key) => cachedTimes * result.bytes + 2 * key.length + entryBytes,
+            sizeCalculation: ({ result }, key) => parsedTimes * result.bytes + 2 * key.length + entryBytes,
           });
   }
 
@@ -126,10 +123,12 @@ export class SharedReads {
     const { operationDeadline, unshared = false } = limits;
     const ended = operationDeadline?.ended ?? null;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
-    const { operation, caller } = call;
+    const { operation, credentials } = call;
     const isPublic = operation.audience === 'public';
-    const group = isPublic ? publicGroup : caller.id;
-    const key = isPublic ? `${caller.keyId} ${keyOf(call.path, call.body)}` : keyOf(call.path, call.body);
+    const group = isPublic ? publicGroup : credentials.id;
+    const key = isPublic
+      ? `${credentials.keyId} ${keyOf(call.path, call.body)}`
+      : keyOf(call.path, call.body);
     const known = isPublic && !unshared ? this.#cached(key) : null;
     if (known !== null && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
       this.note(operation.id, limits, 'cached');
@@ -139,7 +138,15 @@ export class SharedReads {
     const joined = inFlight !== undefined && performance.now() < inFlight.joinableUntil ? inFlight : null;
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#options;
-      const reader = new Reader(joined ?? call, caller, limits, timeoutMs, wanted, resolve, reject);
+      const reader = new Reader(
+        joined ?? call,
+        credentials.caller,
+        limits,
+        timeoutMs,
+        wanted,
+        resolve,
+        reject,
+      );
       reader.known = known;
       reader.isJoined = joined !== null;
       if (joined !== null) return joined.join(reader);
@@ -149,8 +156,8 @@ export class SharedReads {
   }
 
   /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
-  endJoining({ operation, caller }: Call): void {
-    this.#open.delete(caller.id);
+  endJoining({ operation, credentials }: Call): void {
+    this.#open.delete(credentials.id);
     if (operation.audience === 'public') this.#open.delete(publicGroup);
   }
 

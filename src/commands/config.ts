@@ -63,7 +63,7 @@ async function checkFiles(config: Config): Promise<string[]> {
   // A PostgreSQL server may be away now and available at the start.
   if (store.kind === 'postgres')
     await clientOptions(store.address).catch(({ message }: Error) => {
-      problems.push(`STATE_URL cannot be used: a file of it cannot be read: ${message}.`);
+      problems.push(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
     });
   if (store.kind === 'sqlite' && (!create || existsSync(store.path)))
     await openStore(url, { ...config.state, readOnly: true }).then((opened) => opened.close(), collect);

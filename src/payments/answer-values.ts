@@ -52,8 +52,9 @@ export function isSame(value: unknown, own: string | null, read: Read): boolean 
 
 /** Longer texts are no ids: the record would not hold them. */
 const maxReceipt = 4000;
-/** Removed first, because the digits of a UUID may spell a code of ISO 20022, such as ACFC. */
 const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
+/** The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
+export const withoutUuids = (text: string): string => text.replaceAll(uuid, '');
 /** Names of statuses that are no success, such as `BAD_REQUEST`. */
 const errorNames: ReadonlySet<string> = new Set(
   Object.entries(STATUS_CODES).flatMap(([code, name = '']) => (Number(code) < 400 ? [] : [fold(name)])),
@@ -61,14 +62,15 @@ const errorNames: ReadonlySet<string> = new Set(
 
 /**
  * Whether a value may be an id, or a list of ids: no white space, no sign, at least one letter or one digit that is not 0, no
- * status of an error, and no word such as error, null or none.
+ * status of an error and no word such as error, null or none.
  */
 export function isId(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every((id) => !Array.isArray(id) && isId(id));
   const text = scalarOf(value) ?? '';
-  const hasFormOfId = /^[^-+\p{C}\p{Z}][^\p{C}\p{Z}]*$/u.test(text) && /[\p{L}1-9]/u.test(text);
+  const hasFormOfId =
+    /^[^-+\p{C}\p{Z}<>{}[\]"][^\p{C}\p{Z}<>{}[\]"]*$/u.test(text) && /[\p{L}1-9]/u.test(text);
   if (!hasFormOfId || text.length > maxReceipt || /^[45]\d\d$/.test(text)) return false;
-  const rest = text.replaceAll(uuid, '');
+  const rest = withoutUuids(text);
   const folded = fold(rest);
   if (errorNames.has(folded) || words.failureInText.test(folded)) return false;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';

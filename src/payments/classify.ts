@@ -1,5 +1,5 @@
 import type { responseDrifts } from '../bank/answer.ts';
-import { maxErrorLength } from '../bank/errors.ts';
+import { maxErrorLength, redact } from '../bank/errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from '../bank/gateway-answers.ts';
 import { type HttpResponse, isJsonType, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -10,8 +10,8 @@ import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
 import { toStoredResponse } from './stored-response.ts';
-import { type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
-import { isTaught, readPaths, taughtContent } from './taught-answer.ts';
+import { type Finding, finding, type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
+import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
  * The meaning of the bank's answer to a payment, in a closed world: an answer decides only if bankql understands all of it.
@@ -41,6 +41,8 @@ interface UnknownAnswer {
   readonly names: readonly string[];
   /** The settings that would help. */
   readonly hint: string;
+  /** The bank's code in a refusal, shortened and without secrets; undefined if it has none. */
+  readonly code?: string | undefined;
 }
 
 /** An answer whose shape or texts are not known, and the bank's text in it. */
@@ -50,7 +52,7 @@ export interface StrangeAnswer extends UnknownAnswer {
   readonly text: string | null;
 }
 
-interface ClassifyOptions extends Omit<ReadOptions, 'now'> {
+interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
   /** The answers of gateways in front of the bank (default: those that are known without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
@@ -65,10 +67,14 @@ type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
 /** Without 409: the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
+/** With these, a gateway or bank may refuse a request before it reads the payment. */
+const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
-  const options = { ...given, now: given.now ?? Date.now() };
+  const bankWords = bankWordsFor(given.operation, given.bankWords);
+  const isLong = response.body.length > maxErrorLength;
+  const options = { ...given, bankWords, isLong, now: given.now ?? Date.now() };
   // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
@@ -79,12 +85,17 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   });
   const { gateways = knownGatewayAnswers } = options;
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
-  if (status === 401) return verdict(options.isRefusalOfReads?.(response) ? 'RELEASED' : 'UNKNOWN');
-  const isReadable = response.body.length <= maxErrorLength && isObject(said.value);
-  if (!refusalStatuses.has(status) || !isReadable) return verdict('UNKNOWN');
-  const { meaning, names, hint = '' } = readRefusal(status, said.value, options);
+  if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
+  const isReadable = !isLong && isObject(said.value);
+  const { meaning, names, hint, code }: Finding =
+    refusalStatuses.has(status) && isReadable ? readRefusal(status, said.value, options) : finding(null);
   if (meaning === 'rejected') return verdict('REJECTED');
-  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown: { names: bounded(names), hint } };
+  const isEarly = earlyStatuses.has(status) && /json|text/.test(said.kind);
+  const hints = [hint, isEarly && 'BANK_PAYMENT_NOT_SENT'].filter(Boolean);
+  if (hints.length === 0) return verdict('UNKNOWN');
+  const shownCode = code && redact(code, options.secrets, maxNameLength);
+  const unknown = { names: bounded(names), hint: hints.join(' or '), code: shownCode };
+  return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown };
 }
 
 function classifySuccess(

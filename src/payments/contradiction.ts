@@ -1,4 +1,4 @@
-import { isEmptyContainer, isEmptyText, type Sent, scalarOf } from './answer-values.ts';
+import { isEmptyContainer, isEmptyText, type Sent, scalarOf, withoutUuids } from './answer-values.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
@@ -31,6 +31,8 @@ export function contradicts(
   }
   if (words.successName.test(folded) && (outcome === 'rejected' ? isYes(value) : isNo(value))) return true;
   const text = scalarOf(value) ?? '';
+  // Zero is the code of a success in some banks.
+  if (words.statusNames.has(folded) && isNo(value) && text !== '0' && outcome !== 'rejected') return true;
   if (outcome === 'rejected')
     return (
       words.statusNames.has(folded) && /done|accepted/.test(meaningOf(text, options.bankWords, true) ?? '')
@@ -39,15 +41,17 @@ export function contradicts(
   return !isOwn && speaksAgainst(text, outcome, options.bankWords);
 }
 
+/** Longer texts are not read, so that they may say anything. */
+const maxText = 4000;
+
 /** Whether a text, or one or two words of a sentence, are those of a failure or, for an outcome that is done, of a pending payment. */
-function speaksAgainst(text: string, outcome: Meaning, bankWords: BankWords): boolean {
-  if (words.taughtMeaning(text, bankWords) === 'done') return false;
+export function speaksAgainst(said: string, outcome: Meaning, bankWords: BankWords): boolean {
+  if (words.taughtMeaning(said, bankWords) === 'done') return false;
+  if (said.length > maxText) return true;
+  if (!/\p{L}/u.test(said)) return words.taughtMeaning(said, bankWords) === 'rejected';
+  const text = withoutUuids(said);
   if (isReason(words.readText(text, bankWords)) || words.failureInText.test(fold(text))) return true;
   const single = text.split(/[^\p{L}\p{N}]+/u);
   const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
-  return [text, ...single, ...pairs].some((word) => {
-    const meaning = meaningOf(word, bankWords, false);
-    const isAgainst = meaning === 'rejected' || (outcome === 'done' && meaning === 'accepted');
-    return isAgainst || words.negations.has(fold(word)) || isReason(words.readCode(word, bankWords));
-  });
+  return [text, ...single, ...pairs].some((word) => words.speaksAgainst(word, outcome, bankWords));
 }

@@ -23,20 +23,22 @@ const phrasesOf = (grammar: string): string[] =>
 
 export type Meaning = 'done' | 'accepted' | 'rejected';
 
+const statusesOf = (meaning: Meaning, words: string): [string, Meaning][] =>
+  [...setOf(words)].map((word) => [word, meaning]);
 /** English words, and the statuses of ISO 20022 by their codes and long names. */
-const statusWords: ReadonlyMap<Meaning, ReadonlySet<string>> = new Map([
-  [
+const statusWords: ReadonlyMap<string, Meaning> = new Map([
+  ...statusesOf(
     'done',
-    setOf(`ok success successful succeeded booked complete completed confirmed done executed paid processed settled
-      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted`),
-  ],
-  [
+    `ok success successful succeeded booked complete completed confirmed done executed paid processed settled
+      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted`,
+  ),
+  ...statusesOf(
     'accepted',
-    setOf(`accepted approved authorised authorized pending received processing in-process in-progress submitted queued scheduled
+    `accepted approved authorised authorized pending received processing in-process in-progress submitted queued scheduled
       initiated created RCVD PDNG ACTC AcceptedTechnicalValidation ACCP AcceptedCustomerProfile ACFC AcceptedFundsChecked
-      ACSP AcceptedSettlementInProcess ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect`),
-  ],
-  ['rejected', setOf('failed rejected declined denied refused cancelled canceled RJCT CANC')],
+      ACSP AcceptedSettlementInProcess ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect`,
+  ),
+  ...statusesOf('rejected', 'failed rejected declined denied refused cancelled canceled RJCT CANC'),
 ]);
 /** A transaction request waits for its customer: this is the success of putTransactionsRequestAccount. */
 const requestWords = setOf('INITIATED NEXT_CHALLENGE_PENDING');
@@ -68,9 +70,7 @@ export const taughtMeaning = (text: string, { done, rejected }: BankWords): Mean
 export function meaningOf(text: string, words: BankWords, isRequest: boolean): Meaning | null {
   const word = foldValue(text);
   if (isRequest && requestWords.has(word)) return taughtMeaning(text, words) ?? 'done';
-  return (
-    taughtMeaning(text, words) ?? statusWords.entries().find(([, known]) => known.has(word))?.[0] ?? null
-  );
+  return taughtMeaning(text, words) ?? statusWords.get(word) ?? null;
 }
 
 /** The folded names of members: first for any answer, then for answers with a status, then for refusals. */
@@ -176,6 +176,18 @@ export function readCode(code: string, words: BankWords): Reason {
   return isStandardCode(code) || phrases.has(foldValue(code)) ? 'reason' : 'unknown';
 }
 
+/** Words with which a sentence says no. */
+const negations = setOf('no not ko nok never cannot unable');
+
+/** Whether a word, or a phrase without articles, is one of a failure, a denial or, for an outcome that is done, a pending payment. */
+export function speaksAgainst(word: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
+  const folded = fold(word);
+  if (done.has(folded)) return false;
+  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
+  if (meaning === 'rejected' || (outcome === 'done' && meaning === 'accepted')) return true;
+  return negations.has(folded) || phrases.has(folded) || codeTexts.has(folded);
+}
+
 /** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and what follows. */
 function splitAtCode(text: string): { readonly head: string; readonly rest: string } {
   const [, head = '', rest = ''] = /^[.:;,\s]*([^.:;,]+)[.:;,]?(.*)$/s.exec(text) ?? [];
@@ -209,5 +221,3 @@ export const successName =
 export const failureInText = new RegExp(
   `${failureName.source}|timeout|timedout|invalid|badrequest|unavailable`,
 );
-/** Words with which a sentence says no. */
-export const negations = setOf('no not ko nok never cannot unable');

@@ -36,6 +36,7 @@ export function readRefusal(
     isByText
       ? `BANK_PAYMENT_REJECTED=${code} if ${code} always means that nothing was executed`
       : 'BANK_PAYMENT_REJECTED',
+    code ?? codes.find((each) => each !== '' && each !== String(status)),
   );
 }
 
@@ -67,7 +68,7 @@ function readReason(
   const isPlain = text !== null && !isEmptyText(value);
   const unless = (isUnderstood: boolean) => (isUnderstood || isEmptyText(value) ? 'neutral' : 'strange');
   if (words.timeNames.has(folded)) return unless(isPast(value, now));
-  if (words.requestIdNames.has(folded)) return unless(isId(value));
+  if (words.requestIdNames.has(folded)) return unless(/\d/.test(text ?? '') && isId(value));
   if (words.textNames.has(folded) || /^errors?$/.test(folded))
     return isPlain
       ? words.readText(

@@ -17,7 +17,7 @@ import {
   type Sent,
   scalarOf,
 } from './answer-values.ts';
-import { contradicts } from './contradiction.ts';
+import { contradicts, speaksAgainst } from './contradiction.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
@@ -29,6 +29,8 @@ export interface ReadOptions {
   /** The payment, which an answer may repeat. */
   readonly sent: Sent;
   readonly now: number;
+  /** Whether the answer is so long that only its known members are read. */
+  readonly isLong: boolean;
 }
 
 /** The meaning of an answer, and its members that are not known. */
@@ -37,12 +39,15 @@ export interface Finding {
   readonly names: readonly string[];
   /** The settings that would help, if the names do not tell. */
   readonly hint?: string | undefined;
+  /** The bank's code in a refusal that is not understood, if there is one. */
+  readonly code?: string | undefined;
 }
 export const finding = (
   meaning: Meaning | null,
   names: readonly string[] = [],
   hint: string | undefined = undefined,
-): Finding => ({ meaning, names, hint });
+  code: string | undefined = undefined,
+): Finding => ({ meaning, names, hint, code });
 
 /** The context of an object. `stated` is the meaning of its statuses, if they agree. */
 export interface About extends ReadOptions {
@@ -154,7 +159,7 @@ const isFreeText = (value: unknown): boolean => {
       value === null ||
       (Array.isArray(value) && value.every((entry) => !Array.isArray(entry) && isFreeText(entry)))
     );
-  return !words.isTellingWord(text) && !isReason(words.readText(text, words.noBankWords));
+  return !words.isTellingWord(text) && !speaksAgainst(text, 'accepted', words.noBankWords);
 };
 const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
   every(each(words.freeTextNames[record], isFreeText));
@@ -236,10 +241,13 @@ function isOfAnother(object: Members, sent: Sent): boolean {
   return isNamed && !isPayee && !isRepeated;
 }
 
+/** The folded name of the list of transaction requests. */
+export const requestsName = /^transactionrequests?$/;
+
 /** The answer to putTransactionsRequestAccount is judged by its entry for this payment. */
 function readRequests(value: unknown, about: About): Finding {
   const around = isObject(value) ? value : {};
-  const key = Object.keys(around).find((name) => /^transactionrequests?$/.test(fold(name)));
+  const key = Object.keys(around).find((name) => requestsName.test(fold(name)));
   const listed = key === undefined ? value : around[key];
   const own = ownEntry(Array.isArray(listed) ? listed : [listed], about.sent);
   if (own === undefined) {
@@ -288,6 +296,7 @@ const membersOf = (value: unknown): Members =>
 
 /** Whether a member of an object, or a value that is no object, speaks of a failure. */
 export const speaksOfFailure = (value: unknown, options: ReadOptions): boolean =>
+  options.isLong ||
   Object.entries(isObject(value) ? value : { value }).some((member) =>
     contradicts(member, 'accepted', options),
   );

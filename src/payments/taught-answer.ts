@@ -1,3 +1,4 @@
+import type { Operation } from '../contract/operation.ts';
 import type { AnswerBody } from './answer-body.ts';
 import { isEmptyContainer, isReceipt, scalarOf } from './answer-values.ts';
 import { contradicts } from './contradiction.ts';
@@ -11,6 +12,7 @@ import {
   type Member,
   meaningsIn,
   type ReadOptions,
+  requestsName,
   statusMeaning,
 } from './success-answer.ts';
 
@@ -18,11 +20,22 @@ import {
 
 type Path = readonly string[];
 
+/** A path into the list of transaction requests is for putTransactionsRequestAccount; every other path is for both operations. */
+export function bankWordsFor({ envelope }: Operation, words: BankWords): BankWords {
+  const isOther = (path: Path | undefined) => envelope === null && requestsName.test(fold(path?.[0] ?? ''));
+  return {
+    ...words,
+    statusPath: isOther(words.statusPath) ? undefined : words.statusPath,
+    receiptPath: isOther(words.receiptPath) ? undefined : words.receiptPath,
+  };
+}
+
 export const isTaught = ({ statusPath, receiptPath }: BankWords): boolean =>
   statusPath !== undefined || receiptPath !== undefined;
 
 export function readPaths({ value }: AnswerBody, options: ReadOptions): Finding {
   const { statusPath, receiptPath, neutralPaths = [] } = options.bankWords;
+  if (options.isLong) return finding(null, [], 'none: the answer is longer than 64 kB');
   const root = neutralPaths.reduce(without, value);
   const isRequest = options.operation.envelope !== null;
   const about: About = { ...options, isRequest, isEntry: isRequest, stated: null };

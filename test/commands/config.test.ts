@@ -83,7 +83,7 @@ test.each<[string, () => Record<string, string>, string]>([
   [
     'a file of the payment store’s address',
     () => ({ ...bank, STATE_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
-    'STATE_URL cannot be used: a file of it cannot be read: ENOENT',
+    'STATE_URL cannot be used: a file of it cannot be used: ENOENT',
   ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
   const { errors, lines } = await run(['check'], environment());

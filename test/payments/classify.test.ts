@@ -239,6 +239,7 @@ describe('what is not what it looks like', () => {
     '{"message":"Account not found","status":500}',
     '{"message":"Account not found","code":404}',
     '{"message":"Account not found","timestamp":"soon"}',
+    '{"message":"Account not found","request_id":"executed"}',
     '{"code":"ACCOUNT_DEBITED"}',
     '{"code":"-AM04"}',
     '{"code":["AM04"]}',
@@ -522,6 +523,8 @@ describe('a bank that the operator teaches', () => {
       '"lifecycle":"PENDING"',
       '"info":{"texts":[{"text":"Your payment is being processing"}]}',
       '"note":"The payment was not executed"',
+      '"result":"false"',
+      '"status":false',
       '"reasons":["AM04"]',
       '"check":{"errors":[{"code":1}]}',
       '"hint":"In progress"',
@@ -558,6 +561,8 @@ describe('a bank that the operator teaches', () => {
     expect(stateOf(200, body, { ...put, ...path })).toBe('DONE');
     expect(stateOf(200, body.replace('COMPLETED', 'PENDING'), { ...put, ...path })).toBe('UNKNOWN');
     expect(stateOf(200, body.replace('T1', 'x'), { ...put, ...path })).toBe('UNKNOWN');
+    // Such a path is for putTransactionsRequestAccount alone.
+    expect([stateOf(200, '{"id":"T"}', path), stateOf(200, body, path)]).toEqual(['DONE', 'UNKNOWN']);
   });
 
   test('is read by the rules in a 4xx, whatever the path', () => {
@@ -606,6 +611,9 @@ describe('evidence is of this payment', () => {
     '{"id":"503"}',
     '{"id":"00000000-0000-0000-0000-000000000000"}',
     '{"id":"T","transaction_ids":["T1","x"]}',
+    '{"id":"<b>T</b>"}',
+    '{"id":"T","status":"COMPLETED","metadata":{"narrative":"The payment was not executed"}}',
+    '{"id":"T","status":"COMPLETED","challenge":"AM04: see the text"}',
   ])('so that this proves nothing: %s', (body) => {
     expect(stateOf(200, body)).toBe('UNKNOWN');
   });
@@ -653,9 +661,28 @@ describe('what is reported of an answer', () => {
     expect(classify(422, '{"code":"AC01","message":"Konto unbekannt"}').unknown).toEqual({
       names: ['message'],
       hint: 'BANK_PAYMENT_REJECTED=AC01 if AC01 always means that nothing was executed',
+      code: 'AC01',
     });
     const bankWords = bankWordsOf([], ['AC01']);
     expect(stateOf(422, '{"code":"AC01","message":"Konto unbekannt"}', { bankWords })).toBe('REJECTED');
+  });
+
+  test.each([
+    [401, '{"reason":"Sitzung unbekannt"}'],
+    [429, 'Zu viele'],
+  ])('is the setting for refusals before the payment is read: %i %s', (status, body) => {
+    expect(classify(status, body)).toMatchObject({
+      state: 'UNKNOWN',
+      unknown: { names: [], hint: 'BANK_PAYMENT_NOT_SENT' },
+    });
+  });
+
+  test.each([
+    ['its code', '{"code":"E51","message":"Saldo insuficiente"}', 'E51'],
+    ['no more of it than 60 characters', `{"code":"${'E'.repeat(99)}","message":"x"}`, 'E'.repeat(60)],
+    ['no code: the status again', '{"code":422,"message":"Saldo insuficiente"}', undefined],
+  ])('of a refusal has %s', (_, body, code) => {
+    expect(classify(422, body).unknown?.code).toBe(code);
   });
 
   test('is the path of each member beside a receipt', () => {
