@@ -154,6 +154,12 @@ describe('an answer that is understood', () => {
     expect(stateOf(206, '{"id":"T"}')).toBe('UNKNOWN');
     expect(stateOf(200, '', { headers: {} })).toBe('UNKNOWN');
     expect(stateOf(200, '', { headers: { 'transfer-encoding': 'chunked' } })).toBe('DONE');
+    expect(stateOf(200, '', { headers: { 'transfer-encoding': 'gzip, Chunked' } })).toBe('DONE');
+    // The end of the connection ends these.
+    for (const coding of ['identity', 'gzip', 'chunked, identity', '']) {
+      expect(stateOf(200, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
+      expect(stateOf(401, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
+    }
     expect(stateOf(204, '', { headers: {} })).toBe('DONE');
   });
 });

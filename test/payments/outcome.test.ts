@@ -26,6 +26,10 @@ const faults: readonly [string, Act][] = [
     'chunks without the last',
     writeThen('end', `${head(`${json}\r\nTransfer-Encoding: chunked`)}2\r\n{}\r\n`),
   ],
+  [
+    'nothing after a head whose transfer coding has no end',
+    writeThen('end', head('Transfer-Encoding: identity')),
+  ],
   ['bytes that are no HTTP', writeThen('end', 'SSH-2.0-OpenSSH_9.2\r\n')],
   ...[202, 408, 409, 410, 418, 425, 500, 501, 502, 503, 504, 599].map((status): [string, Act] => [
     `status ${status}`,
