@@ -125,9 +125,11 @@ const foreignPage = 'a page with status 404, which something between bankql and 
 /** Whether a 404 is neither JSON nor empty nor a short text: gateways and web servers answer so for every path. */
 function isForeignPage({ status, headers, body }: HttpResponse): boolean {
   if (status !== 404) return false;
-  // The body of an encoded error is not read.
-  if (body.length === 0)
-    return headers['content-encoding'] !== undefined && !isJsonType(String(headers['content-type']));
+  if (body.length === 0) {
+    // The body of an encoded error is not read.
+    const isUnread = headers['content-encoding'] !== undefined && headers['content-length'] !== '0';
+    return isUnread && !isJsonType(String(headers['content-type']));
+  }
   const start = textOf({ body: body.subarray(0, maxTextLength) }).trimStart();
   return start.startsWith('<') || (body.length > maxTextLength && !/^[[{"]/.test(start));
 }

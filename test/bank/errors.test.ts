@@ -199,6 +199,7 @@ describe('an answer of a gateway in front of the bank', () => {
     ['a list', '[]', {}],
     ['no body', '', html],
     ['a short text', '404 page not found', { 'Content-Type': 'text/plain' }],
+    ['nothing, in UTF-8', '', { 'Content-Type': 'text/html', 'Content-Encoding': 'UTF-8' }],
   ])('with 404 in %s is the bank’s', async (_, body, headers) => {
     const { error, report } = await failure(sampleCalls.getCustomer, reply(404, body, headers));
     expect(error.extensions).toMatchObject({ code: 'NOT_FOUND', status: 404 });
