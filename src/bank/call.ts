@@ -203,9 +203,15 @@ export class Call<T extends Operation = Operation>
 
   enter(caller: Identity): void {
     const { lane } = this.target;
+    this.#enteredAt = performance.now();
+    if (this.#enteredAt >= this.deadline) {
+      // Its turn came too late: it was the wait that took the time, not the bank.
+      lane.gate.leave(this);
+      this.#timeOut();
+      return;
+    }
     this.#isWaiting = false;
     this.countedAs = caller;
-    this.#enteredAt = performance.now();
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
@@ -250,7 +256,9 @@ export class Call<T extends Operation = Operation>
     const encoding = encodingOf(headers);
     if (encoding === null) return;
     const shown = redact(encoding, secretsOf(this.credentials), maxShownEncoding);
-    this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
+    this.#stopReading(
+      `it has the Content-Encoding "${shown}", although bankql asks for an answer without encoding`,
+    );
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

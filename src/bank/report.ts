@@ -17,7 +17,7 @@ export interface CallReport {
   readonly reason: TransportFailure['reason'] | null;
   /** The reason in words; also what is wrong with an answer that is neither a success nor a refusal by the bank. */
   readonly failure: string | null;
-  /** What a gateway in front of the bank refused; null if the answer is the bank's, or none came. */
+  /** What the answer refuses, if it is one of the known answers of gateways, which some banks send as well; otherwise null. */
   readonly gateway: GatewayRefusal | null;
   /** The bank's text in a 4xx or 5xx answer, shortened and without credentials. */
   readonly bankText: string | null;

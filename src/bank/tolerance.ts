@@ -71,11 +71,13 @@ function contentElsewhere(operation: Operation, json: unknown): ResponseContent 
   return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
 }
 
-/** Whether an answer holds null in place of its list, and nothing beside it that may say why. */
+/** Whether an answer holds null, or the empty text of XML converters, in place of its list, and nothing beside it that may say why. */
 const hasNullList = (operation: Operation, json: unknown): boolean =>
   isObject(json) &&
   // `{"message": null}` may be an error without words.
-  envelopeNames(operation, json).some((name) => json[name] === null && !wordName.test(name)) &&
+  envelopeNames(operation, json).some(
+    (name) => (json[name] === null || json[name] === '') && !wordName.test(name),
+  ) &&
   Object.values(json).every((value) => value === 0 || isEmpty(value));
 
 function recordIn(operation: Operation, candidate: unknown): JsonObject | undefined {

@@ -422,6 +422,7 @@ describe('what an answer contains', () => {
 
   test.each([
     [{ branches: null }, 'empty-record'],
+    [{ branches: '' }, 'empty-record'],
     [{ branch: null, total: 0, errors: [], message: '' }, 'empty-record'],
     [undefined, 'empty-body'],
   ])('a list: none, in the answer %j to a read', (json, drift) => {

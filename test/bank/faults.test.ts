@@ -145,7 +145,7 @@ test('an encoding that was not asked for is named, and headers that are too long
     );
   bank.behave(reply(200, '{}', { 'Content-Encoding': 'aws-chunked' }));
   expect((await failedCall(read, client)).error.message).toBe(
-    "The bank's answer to getBranches is not read: its Content-Encoding is aws-chunked, although bankql asks for none.",
+    'The bank\'s answer to getBranches is not read: it has the Content-Encoding "aws-chunked", although bankql asks for an answer without encoding.',
   );
   expect(bank.requests).toHaveLength(26);
 });

@@ -407,6 +407,20 @@ describe('the wait for a connection', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
+  test('that ends when the deadline is over is OVERLOADED too: the bank was not asked', async () => {
+    const { bank, client } = await connect(hang, one);
+    const held = holding(bank);
+    const busy = read.run(client, canaries, customer('busy')).catch(() => {});
+    await expect.poll(() => held.length).toBe(1);
+    const late = read.run(client, canaries, customer('late')).catch((error: unknown) => error);
+    await expect.poll(() => client.poolUsage().some(({ waiting }) => waiting === 1)).toBe(true);
+    letPass(one.timeoutMs);
+    for (const socket of held) socket.write(answer(200, read.reply));
+    await busy;
+    expect(await late).toMatchObject({ code: 'OVERLOADED', cause: { sent: false } });
+    expect(bank.requests).toHaveLength(1);
+  });
+
   describe('a place among the connections', () => {
     test.each([
       ['a write and a payment', [read], [change, payment]],
