@@ -230,7 +230,7 @@ describe('operations that wait', () => {
 
   test('an operation waits while the time of an iteration is used up, and begins in the order of the callers', async () => {
     const { engine, bank, credentials } = await createFixture();
-    const read = vi.spyOn(bank, 'read').mockRejectedValue(new Error('no bank'));
+    const read = vi.spyOn(bank, 'readAnswer').mockRejectedValue(new Error('no bank'));
     const ask = (name: string) =>
       engine.execute(
         { query: `{ bank { customer(customerId: "${name}") { email } } }` },
@@ -249,7 +249,7 @@ describe('operations that wait', () => {
 
   test('an operation whose client leaves before it begins makes no call', async () => {
     const { engine, bank, credentials } = await createFixture();
-    const read = vi.spyOn(bank, 'read');
+    const read = vi.spyOn(bank, 'readAnswer');
     const holder = createTestHolder();
     while (slices.hasTime);
     const query = '{ bank { customer(customerId: "A") { email } } }';
