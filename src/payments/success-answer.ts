@@ -310,7 +310,10 @@ export const speaksOfFailure = (value: unknown, options: ReadOptions): boolean =
     contradicts(member, 'accepted', options),
   );
 
+/** The paths of a member, at least one: the members of its object, or of the first object of its list. */
 const pathsOf = (name: string, value: unknown): string[] => {
   const inner: unknown = Array.isArray(value) ? value[0] : value;
-  return isObject(inner) ? Object.keys(inner).map((part) => `${name}.${part}`) : [name];
+  return isObject(inner) && !isEmptyContainer(inner)
+    ? Object.keys(inner).map((part) => `${name}.${part}`)
+    : [name];
 };

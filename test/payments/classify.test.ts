@@ -209,6 +209,9 @@ describe('what is not what it looks like', () => {
     '{"id":"T","status":"COMPLETED","other_account":"Insufficient funds"}',
     '{"id":"T","transaction_ids":[]}',
     '{"error":{"id":"T"}}',
+    '{"id":"T","errors":[{},{"code":"FAILED"}]}',
+    '{"id":"T","status":"COMPLETED","challenges":[{},{"id":"c"}]}',
+    '{"status":"REJECTED","executed":[{}]}',
   ])('is UNKNOWN: %s', (body) => {
     expect(stateOf(200, body)).toBe('UNKNOWN');
   });
