@@ -17,7 +17,7 @@ import {
   type Sent,
   scalarOf,
 } from './answer-values.ts';
-import { contradicts, speaksAgainst } from './contradiction.ts';
+import { contradicts, speaksAgainst, speaksOfExecution } from './contradiction.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
@@ -134,7 +134,7 @@ export function isKnown(folded: string, value: unknown, about: About): boolean {
 const repeats =
   (sentOf: (sent: Sent) => string | null, read: (text: string) => string | null): Check =>
   (value, about) =>
-    isSame(value, sentOf(about.sent), read) ?? (about.stated !== null && isFreeText(value));
+    isSame(value, sentOf(about.sent), read) ?? statedText(value, about);
 const every = (checks: Checks): Check => {
   const known = checksOf(checks);
   return (value, about) =>
@@ -149,13 +149,14 @@ const either =
     one(value, about) || other(value, about);
 
 /** Whether a free text of the bank says nothing about the outcome. */
-const isFreeText = (value: unknown): boolean => {
+const isFreeText: Check = (value, about) => {
   const text = scalarOf(value);
   if (text === null)
     return (
       value === null ||
-      (Array.isArray(value) && value.every((entry) => !Array.isArray(entry) && isFreeText(entry)))
+      (Array.isArray(value) && value.every((entry) => !Array.isArray(entry) && isFreeText(entry, about)))
     );
+  if (about.stated === 'rejected' && speaksOfExecution(text, words.noBankWords)) return false;
   return !words.isTellingWord(text) && !speaksAgainst(text, 'accepted', words.noBankWords);
 };
 const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
@@ -173,16 +174,18 @@ const payee = every({
   bankid: repeats(({ toBankId }) => toBankId, bankCode),
 });
 const payer = every({ accountid: payersAccount, bankid: payersBank });
-const description: Check = (value, { sent, isEntry, stated }) =>
+/** A free text of a record, which needs a status that decides. */
+const statedText: Check = (value, about) => about.stated !== null && isFreeText(value, about);
+const description: Check = (value, about) =>
   isEmptyText(value) ||
-  (sent.description ? value === sent.description : isEntry && stated !== null && isFreeText(value));
+  (about.sent.description ? value === about.sent.description : about.isEntry && statedText(value, about));
 
 /** Members that repeat the payment, its creation time, and links to itself. */
 const repetitions = checksOf({
   ...{ amount, currency, description, value: every({ amount, currency }), to: payee, from: payer },
   body: every({
     ...{ to: payee, value: every({ amount, currency }), description, from: payer },
-    challengetype: (value, { stated }) => stated !== null && isFreeText(value),
+    challengetype: statedText,
   }),
   ...each(words.creationNames, (value, { now, sent }) => isPast(value, now, sent.createdAt)),
   // Beside no status, a link to the status is there to be asked.
@@ -206,7 +209,7 @@ const besideStatus = checksOf({
     ...each(words.freeTextNames.details, isFreeText),
     ...each(
       words.freeTextNames.stopped,
-      (value, { stated }) => isEmptyText(value) || (stated === 'rejected' && isFreeText(value)),
+      (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),
     ),
     ...{ completed: ownDate, posted: ownDate },
     // The meanings of all statuses were compared before.

@@ -212,6 +212,8 @@ describe('what is not what it looks like', () => {
     '{"id":"T","errors":[{},{"code":"FAILED"}]}',
     '{"id":"T","status":"COMPLETED","challenges":[{},{"id":"c"}]}',
     '{"status":"REJECTED","executed":[{}]}',
+    '{"status":"REJECTED","challenge":"executed"}',
+    '{"id":"T","status":"REJECTED","metadata":{"narrative":"The payment was booked before"}}',
   ])('is UNKNOWN: %s', (body) => {
     expect(stateOf(200, body)).toBe('UNKNOWN');
   });
@@ -567,6 +569,25 @@ describe('a bank that the operator teaches', () => {
     ],
     ['UNKNOWN', '{"data":{"status":"RJCT","created":"2021-03-01"}}', status('data.status')],
     ['UNKNOWN', '{"data":{"status":"RJCT"},"executed":true}', status('data.status')],
+    ...[
+      '"message":"The payment was executed"',
+      '"messages":["Already executed; cannot be executed again"]',
+      '"reason":{"code":"AM05"}',
+      '"result":"success"',
+    ].map((member): [string, string, BankWords] => [
+      'UNKNOWN',
+      `{"data":{"state":"REF"},${member}}`,
+      status('data.state', [], ['REF']),
+    ]),
+    ...[
+      '"message":"Your payment could not be processed"',
+      '"reason":{"code":"AM04"}',
+      '"message":"Deckung fehlt"',
+    ].map((member): [string, string, BankWords] => [
+      'REJECTED',
+      `{"data":{"state":"REF"},${member}}`,
+      status('data.state', [], ['REF']),
+    ]),
     ['DONE', '[{"id":"T"}]', receipt('0.id')],
     ['DONE', '"T-1"', receipt('.')],
     ['UNKNOWN', '{"data":{"id":""}}', receipt('data.id')],
