@@ -367,6 +367,10 @@ describe('the key is free again', () => {
     [401, '{"error":"invalid_token","error_description":"Token verification failed"}'],
     [401, '{"errors":[{"code":"401","message":"Unauthorized","requestId":"4d2c"}]}'],
     [401, '{"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}'],
+    [
+      401,
+      '{"code":401,"message":"OBP-20204: Bad JWT error. Expired JWT <- com.nimbusds.jwt.proc.BadJWTException: Expired JWT"}',
+    ],
     [401, '{"error":"OBP-20214: OAuth2 Access Token is not recognised at this instance."}'],
     [429, '{"statusCode":429,"message":"Rate limit is exceeded. Try again in 3 seconds."}'],
     [403, '{"statusCode":403,"message":"Out of call volume quota. Quota will be replenished in 01:23:45."}'],
