@@ -14,7 +14,7 @@ import { createTestClient } from './support/bank-client.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
 import { sampleCalls } from './support/sample-calls.ts';
 
-/** What transport.ts relies on in undici: an upgrade that changes it fails here. */
+/** What pools.ts and call.ts rely on in undici: an upgrade that changes it fails here. */
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) process.stdout.write('skipped: undici over TLS, since openssl is not installed\n');
@@ -31,7 +31,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     server = createSecureServer(
       { key: readFileSync(key), cert: readFileSync(cert), allowHTTP1: true },
       ({ url, httpVersion, socket }, response) =>
-        void response.end(url === '/session' ? sessionOf(socket) : httpVersion),
+        void response.end(url === '/' ? httpVersion : `${httpVersion} ${sessionOf(socket)}`),
     );
     await once(server.listen(0, 'localhost'), 'listening');
     origin = `https://localhost:${(server.address() as AddressInfo).port}`;
@@ -59,39 +59,42 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
 
   const eachWay = "for (const kind of ['read', 'write']) await call(kind);";
 
-  /** The transport accepts no certificates but Node's: only a process of its own can be given one more. */
-  const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
+  /** The bank's client accepts no certificates but Node's: only a process of its own can be given one more. */
+  const overClient = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
+    const source = (path: string) => JSON.stringify(join(import.meta.dirname, '../src', path));
     const script = `
-      import { createTransport, limitedBy } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 2, connectTimeoutMs: 5000, maxBodyBytes: 100 });
-      const call = async (kind, path = '/') => {
-        const request = { method: 'POST', path, headers: [], body: '{}' };
-        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '', name: '', group: '' }, request, trackId: null };
-        const limits = limitedBy(performance.now() + 9000);
-        const { body, reason, sent, cause } = await transport.send(sample, limits);
+      import { createBankClient } from ${source('bank/client.ts')};
+      import { operations } from ${source('contract/operations.ts')};
+      const limits = { timeoutMs: 9000, paymentTimeoutMs: 9000, maxBodyBytes: 100, breakerThreshold: 0, publicCacheTtlMs: 0 };
+      const client = createBankClient({ ...limits, baseUrl: '${origin}', connections: 2, connectTimeoutMs: 5000 });
+      const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
+      const call = async (kind) => {
+        const operation = kind === 'read' ? operations.getCustomer : operations.putCustomerID;
+        const prepared = client.prepare(operation, { ids: { bankId: 'B', customerId: 'c' }, body: {}, credentials });
+        const { body, reason, sent, cause } = await client.send(prepared).catch((failure) => failure);
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };
       ${calls}
-      await transport.close();`;
+      await client.close();`;
     const args = ['--input-type=module', '--eval', script];
     return (await promisify(execFile)(process.execPath, args, { env: environment })).stdout;
   };
 
-  test('the transport speaks HTTP/1.1, for reads and for writes', async () => {
-    expect(await overTransport({ NODE_EXTRA_CA_CERTS: cert })).toBe('1.1\n1.1\n');
+  test('the client speaks HTTP/1.1, for reads and for writes', async () => {
+    expect(await overClient({ NODE_EXTRA_CA_CERTS: cert })).toMatch(/^1.1 \w+.*\n1.1 \w+.*\n$/);
   });
 
-  test('each connection of the transport resumes the TLS session of the first', async () => {
+  test('each connection of the client resumes the TLS session of the first', async () => {
     const calls = `
-      await call('write', '/session');
-      await Promise.all([1, 2].map(() => call('write', '/session')));
-      await call('read', '/session');`;
-    const told = await overTransport({ NODE_EXTRA_CA_CERTS: cert }, calls);
-    expect(told).toBe('new\ntaken up\ntaken up\ntaken up\n');
+      await call('write');
+      await Promise.all([1, 2].map(() => call('write')));
+      await call('read');`;
+    const told = await overClient({ NODE_EXTRA_CA_CERTS: cert }, calls);
+    expect(told).toBe('1.1 new\n1.1 taken up\n1.1 taken up\n1.1 taken up\n');
   });
 
-  test('the transport sends nothing to a server whose certificate is not trusted', async () => {
-    expect(await overTransport({})).toBe('unavailable false DEPTH_ZERO_SELF_SIGNED_CERT\n'.repeat(2));
+  test('the client sends nothing to a server whose certificate is not trusted', async () => {
+    expect(await overClient({})).toBe('unavailable false DEPTH_ZERO_SELF_SIGNED_CERT\n'.repeat(2));
   });
 });
 

@@ -1,21 +1,32 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
+import { operations } from '../contract/operations.ts';
 import { BankqlError } from '../errors.ts';
-import { slices } from '../load/slices.ts';
-import { type BreakerReason, createBreakers, paused } from './breaker.ts';
+import type { ShedReason } from '../load/capacity.ts';
+import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './answer.ts';
+import { type BreakerReason, createBreakers } from './breaker.ts';
+import { Call } from './call.ts';
+import { requestCredentials } from './credentials.ts';
+import { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
-import type { GatewayAnswers } from './gateway-answers.ts';
-import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
-import { type Fetch, type ReadLimits, type ReadResult, Reads, type ReadsOptions } from './reads.ts';
+import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
+import { type HttpResponse, TransportFailure } from './http-message.ts';
+import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
 import { RefusedReads } from './refused-reads.ts';
-import { type CallReport, reportOf, type TraceCall } from './report.ts';
-import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall, resend } from './request.ts';
-import { type Drift, ErrorInSuccess, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
-import { Retries } from './retry.ts';
-import { createTransport, limitedBy, type PoolUsage, type Send, type TransportOptions } from './transport.ts';
+import type { CallReport, TraceCall } from './report.ts';
+import { bodyOf, type CallInput, pathOf } from './request.ts';
+import { RetryBudget } from './retry.ts';
+import {
+  Reader,
+  type ReadLimits,
+  type ReadResult,
+  SharedReads,
+  type SharedReadsOptions,
+} from './shared-reads.ts';
+import type { CallServices, Target } from './target.ts';
 import { UpdateQueue } from './update-queue.ts';
 
-export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origin'> {
+export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'origin'>, AnswerReports {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
@@ -33,17 +44,8 @@ export interface BankOptions extends ReadsOptions, Omit<TransportOptions, 'origi
   readonly onCall?: (call: CallReport) => void;
   readonly traceCall?: TraceCall | undefined;
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
-  readonly onDrift?: (drift: Drift) => void;
-  readonly onUnreadable?: (answer: UnreadableAnswer) => void;
-}
-
-/** A successful answer that cannot be read. Contains no part of the bank's text. */
-export interface UnreadableAnswer {
-  readonly operation: string;
-  readonly trackId: string | null;
-  readonly status: number;
-  /** Why the answer cannot be read, in a sentence. */
-  readonly failure: string;
+  /** Called when a call or an update is refused for lack of capacity. Must not throw. */
+  readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
 /** The result of a read. It may be shared with others, and must not be changed. */
@@ -62,16 +64,13 @@ export interface BankClient {
    * Checks a call and makes its request; nothing is sent.
    * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
    */
-  prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
+  prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
   /**
    * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written, and may throw
    * to prevent that.
    * Errors: TransportFailure.
    */
-  send(
-    call: PreparedCall,
-    options?: { readonly beforeStart?: (() => void) | undefined },
-  ): Promise<HttpResponse>;
+  send(call: Call, options?: { readonly beforeStart?: (() => void) | undefined }): Promise<HttpResponse>;
   /**
    * Reads, and checks the answer.
    * Shape:  the answer as in contract/.
@@ -82,6 +81,12 @@ export interface BankClient {
     input: CallInput<T>,
     limits?: ReadLimits,
   ): Promise<BankRead<Answer<T>>>;
+  /** As `read`; the answer alone. */
+  readAnswer<T extends Operation & { readonly kind: 'read' }>(
+    operation: T,
+    input: CallInput<T>,
+    limits?: ReadLimits,
+  ): Promise<Answer<T>>;
   /**
    * Writes once, even if the caller disconnects, and checks the answer.
    * Shape:  the answer as in contract/, null if the bank answered with no more than its status, and the rest as of reads.
@@ -91,8 +96,8 @@ export interface BankClient {
     operation: T,
     input: CallInput<T>,
   ): Promise<BankWrite<Answer<T>>>;
-  /** Invalidates the same reads as a write, without sending it (Reads.invalidate). */
-  invalidate(call: PreparedCall): void;
+  /** Invalidates the same reads as a write, without sending it (SharedReads.invalidate). */
+  invalidate(call: Call): void;
   /** Whether a read got the same 401 in this process (refused-reads.ts). */
   isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
@@ -113,61 +118,21 @@ export interface BankClient {
 
 /** An answer is slow if it takes this part of its deadline. */
 const slowPart = 0.8;
-/**
- * Answers up to this length, in bytes, are parsed at once, in less than 0.1 ms. A longer answer waits for a slice of time
- * (slices.ts).
- */
-const shortAnswer = 8 * 1024;
-const nobodyWaits = new TransportFailure('cancelled', true, 'the caller left');
 
-/** Errors: BankqlError, if no complete answer came, or if the answer is no success. */
-function successOf(call: PreparedCall, result: HttpResult): HttpResponse {
-  if (result instanceof TransportFailure) throw mapTransportFailure(call, result);
-  if (result.status < 200 || result.status > 299) throw mapErrorResponse(call, result);
-  return result;
-}
+/** The statuses with which a bank refuses a write: it changed nothing. */
+const refusals: ReadonlySet<number> = new Set([401, 403, 404]);
 
-const errorOf = (call: PreparedCall, error: unknown) =>
-  error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
+/** Whether a write may have changed something at the bank. */
+const mayHaveWritten = (result: HttpResponse | TransportFailure): boolean =>
+  result instanceof TransportFailure ? result.sent : !refusals.has(result.status);
 
 /**
- * The answer in a successful response. Reports how it drifts, or that it cannot be read.
- * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
- */
-function parseSuccess<T extends Operation>(
-  call: PreparedCall<T>,
-  response: HttpResponse,
-  { onDrift, onUnreadable }: BankOptions,
-) {
-  const { operation, trackId, keepDigits } = call;
-  const { status } = response;
-  const details = { ...errorDetailsOf(call), status };
-  const drifts: Drift[] = [];
-  const note = (drift: Drift) => void drifts.push(drift);
-  try {
-    const json = parseResponse(response, details, note, keepDigits);
-    const checked = validateResponse(operation, json, details, note);
-    for (const drift of drifts) onDrift?.(drift);
-    return checked;
-  } catch (error) {
-    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
-    if (error instanceof BankqlError)
-      onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
-    throw error;
-  }
-}
-
-/**
- * The steps of a call:
- *
- *     reads → fetch (parse, retry) → attempt (trace, breaker, report) → gate → undici
- *
- * Reads take all steps; writes and payments begin with the attempt.
+ * The bank's client: one row for each bank operation (`Target`), two lanes of connections (pools.ts), and the reads that callers share
+ * (shared-reads.ts). Each REST call is one object: call.ts.
  */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
-  const prefix = pathname.replace(/\/+$/, '');
-  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onDrift } = options;
+  const { timeoutMs, paymentTimeoutMs, onCall, traceCall, onShed, onDrift, onUnreadable } = options;
   const slowMs = slowPart * timeoutMs;
   const breakers = createBreakers({
     threshold: options.breakerThreshold,
@@ -175,99 +140,107 @@ export function createBankClient(options: BankOptions): BankClient {
     slowMs: { read: slowMs, write: slowMs, payment: slowPart * paymentTimeoutMs },
     onChange: options.onBreaker,
   });
-  const retries = new Retries(options.retryShare);
-  const transport = createTransport({ ...options, origin });
+  const lanes = createLanes({ ...options, origin });
+  const reads = new SharedReads(options);
+  const services: CallServices = {
+    origin,
+    prefix: pathname.replace(/\/+$/, ''),
+    maxBodyBytes: options.maxBodyBytes,
+    retries: new RetryBudget(options.retryShare),
+    reads,
+    gateways: options.gateways ?? knownGatewayAnswers,
+    refusedReads: new RefusedReads(),
+    ...{ onCall, traceCall, onShed, onDrift, onUnreadable },
+  };
+  const targets = new Map<Operation, Target>(
+    Object.values<Operation>(operations).map((operation) => {
+      const lane = operation.kind === 'read' ? lanes.reads : lanes.writes;
+      return [operation, { operation, lane, breaker: breakers.get(operation) ?? null, services }];
+    }),
+  );
   const updates = new UpdateQueue();
-  const refusedReads = new RefusedReads();
 
-  /** Sends a call, unless its breaker is open, and reports the result. It never rejects. */
-  const attempt: Send = async (call, limits) => {
-    const startedAt = performance.now();
-    const trace = traceCall?.(call, call.resendCount) ?? null;
-    const breaker = breakers.get(call.operation);
-    const generation = breaker === undefined ? 0 : breaker.tryAcquire();
-    const result = generation === null ? paused() : await transport.send(call, limits);
-    if (generation !== null) breaker?.record(generation, result);
-    if (call.operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
-    if (onCall === undefined && trace === null) return result;
-    const report = reportOf(call, result, performance.now() - startedAt, trace);
-    onCall?.(report);
-    trace?.end(report);
-    return result;
-  };
+  function prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T> {
+    const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
+    // The row of this operation: it has its type.
+    const target = targets.get(operation) as Target<T> | undefined;
+    if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
+    return new Call(target, requestCredentials(credentials), path, bodyOf(operation, body), keepDigits);
+  }
 
-  const fetch: Fetch = async (call, limits) => {
-    let sent = call;
-    let result = await attempt(sent, limits);
-    if (retries.mayHelp(result) && (await retries.wait(limits))) {
-      sent = resend(call);
-      result = await attempt(sent, limits);
-    }
-    const response = successOf(sent, result);
-    const bytes = response.body.length;
-    if (bytes > shortAnswer && !slices.hasTime) {
-      await slices.wait({ caller: call.caller.name });
-      if (limits.cancellation?.isCancelled) throw mapTransportFailure(sent, nobodyWaits);
-    }
-    return {
-      ...parseSuccess(sent, response, options),
-      trackId: sent.trackId,
-      status: response.status,
-      bytes,
-    };
-  };
-  const reads = new Reads(options, fetch);
-
-  const send: BankClient['send'] = async (call, { beforeStart } = {}) => {
+  function respond(call: Call, beforeStart: (() => void) | null): Promise<HttpResponse> {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    reads.invalidate(call);
-    const result = await attempt(call, limitedBy(performance.now() + limitMs, beforeStart));
-    reads.invalidate(call);
-    if (result instanceof TransportFailure) throw result;
-    return result;
+    const operationDeadline = new OperationDeadline({ deadline: performance.now() + limitMs });
+    return new Promise((resolve, reject) => {
+      // A reader of a response gets an HttpResponse.
+      const take = resolve as (response: unknown) => void;
+      const limits = { operationDeadline };
+      call.begin(
+        new Reader(call, call.credentials.caller, limits, limitMs, 'response', take, reject),
+        beforeStart,
+      );
+    });
+  }
+
+  const send: BankClient['send'] = async (call, { beforeStart = null } = {}) => {
+    if (call.operation.kind === 'read') return respond(call, beforeStart);
+    reads.endJoining(call);
+    try {
+      const response = await respond(call, beforeStart);
+      if (mayHaveWritten(response)) reads.invalidate(call);
+      return response;
+    } catch (failure) {
+      if (!(failure instanceof TransportFailure) || mayHaveWritten(failure)) reads.invalidate(call);
+      throw failure;
+    }
   };
+
+  /** Reads are keyed by their request, so the answer has this operation's type. */
+  function read<T extends Operation & { readonly kind: 'read' }>(
+    operation: T,
+    input: CallInput<T>,
+    limits: ReadLimits,
+    wanted: 'answer' | 'result',
+  ) {
+    try {
+      return reads.read(prepare(operation, input), limits, wanted) as Promise<never>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
 
   return {
-    prepare: (operation, input) => prepareCall(prefix, operation, input, options.gateways),
+    prepare,
     send,
-
-    // Reads are keyed by their request, so the answer has this operation's type.
-    read(operation, input, limits) {
-      try {
-        const call = prepareCall(prefix, operation, input, options.gateways);
-        return reads.read(call, limits).catch((error: unknown) => {
-          throw errorOf(call, error);
-        }) as Promise<BankRead<never>>;
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    },
+    read: (operation, input, limits = {}) => read(operation, input, limits, 'result'),
+    readAnswer: (operation, input, limits = {}) => read(operation, input, limits, 'answer'),
 
     async write(operation, input) {
-      const call = prepareCall(prefix, operation, input, options.gateways);
+      const call = prepare(operation, input);
       const { trackId } = call;
       try {
         const response = await send(call);
-        const received = { trackId, status: response.status, bytes: response.body.length };
-        if (isEmptyResponse(successOf(call, response))) {
+        const { status, body } = response;
+        const received = { trackId, status, bytes: body.length };
+        if (status < 200 || status > 299) throw mapErrorResponse(call, response);
+        if (isEmptyResponse(response)) {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };
         }
-        const { answer } = parseSuccess(call, response, options);
-        return { answer, ...received };
+        return { answer: readAnswer(call, response, services).answer, ...received };
       } catch (error) {
-        const failure = errorOf(call, error);
+        const failure = error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
         throw failure instanceof BankqlError ? withMayBeDone(failure) : failure;
       }
     },
 
     invalidate: (call) => reads.invalidate(call),
-    isRefusalOfReads: (response) => refusedReads.has(response),
+    isRefusalOfReads: (response) => services.refusedReads.has(response),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
-    held: transport.held,
-    poolUsage: transport.usage,
-    useTls: transport.useTls,
-    close: transport.close,
+    held: lanes.held,
+    poolUsage: lanes.usage,
+    useTls: lanes.useTls,
+    close: lanes.close,
   };
 }

@@ -1,7 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { TransportFailure } from './http-message.ts';
 
 /** Something that waits, and can be told to stop waiting. */
 export interface Waiter {
+  /** When it gives up, in milliseconds of performance.now(), if that is before the operation's deadline. */
+  readonly deadline?: number;
   onEnd(failure: TransportFailure): void;
 }
 
@@ -12,29 +15,44 @@ interface OperationDeadlineOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const never = Number.POSITIVE_INFINITY;
+
 /**
- * The deadline and cancellation of all reads of one GraphQL operation. However many wait, there is one timer and one
- * abort listener, and only while any waits.
+ * The deadline and cancellation of all calls of one GraphQL operation. However many wait, there is one timer and one
+ * abort listener, and only while any waits. A write or a payment, which no client cancels, has a deadline of its own.
  */
 export class OperationDeadline {
-  readonly #deadline: number;
+  /** When waiters give up, in milliseconds of performance.now(). */
+  readonly deadline: number;
   readonly #signal: AbortSignal | undefined;
   readonly #waiters = new Set<Waiter>();
-  readonly #onAbort = () => this.#endAll('cancelled', 'the caller left');
+  readonly #onAbort = () => this.#endAll('cancelled', 'the caller left', never);
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer fires. */
+  #timerAt = never;
   #isCancelled = false;
+  #context: ReturnType<typeof AsyncLocalStorage.snapshot> | null = null;
 
-  constructor({ deadline = Number.POSITIVE_INFINITY, signal }: OperationDeadlineOptions = {}) {
-    this.#deadline = deadline;
+  constructor({ deadline = never, signal }: OperationDeadlineOptions = {}) {
+    this.deadline = deadline;
     this.#signal = signal;
   }
 
-  /** Why no further read may start (with `sent` false); null while there is time. */
+  /** Why no further call may start (with `sent` false); null while there is time. */
   get ended(): TransportFailure | null {
     if (this.#isCancelled || this.#signal?.aborted)
       return new TransportFailure('cancelled', false, 'the caller left');
-    if (performance.now() < this.#deadline) return null;
+    if (performance.now() < this.deadline) return null;
     return new TransportFailure('timeout', false, 'the operation has no time left');
+  }
+
+  /**
+   * Runs work in the async context of the operation, as it was when this was first read. undici calls handlers in the context
+   * of whoever opened the connection.
+   */
+  get context(): ReturnType<typeof AsyncLocalStorage.snapshot> {
+    this.#context ??= AsyncLocalStorage.snapshot();
+    return this.#context;
   }
 
   /** Makes all waiters give up, also those added later. */
@@ -45,14 +63,9 @@ export class OperationDeadline {
 
   /** Adds a waiter, until it is removed or told to give up. The deadline must not have ended. */
   addWaiter(waiter: Waiter): Waiter {
-    if (this.#waiters.size === 0) {
-      this.#signal?.addEventListener('abort', this.#onAbort);
-      if (this.#deadline !== Number.POSITIVE_INFINITY) {
-        const onTimeout = () => this.#endAll('timeout', 'no whole answer came in time');
-        this.#timer = setTimeout(onTimeout, this.#deadline - performance.now()).unref();
-      }
-    }
+    if (this.#waiters.size === 0) this.#signal?.addEventListener('abort', this.#onAbort);
     this.#waiters.add(waiter);
+    this.#setTimer(this.#endOf(waiter));
     return waiter;
   }
 
@@ -60,24 +73,35 @@ export class OperationDeadline {
   removeWaiter(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter) || this.#waiters.size > 0) return;
     clearTimeout(this.#timer);
+    this.#timerAt = never;
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  #endAll(reason: TransportFailure['reason'], message: string): void {
+  #endOf({ deadline = never }: Waiter): number {
+    return Math.min(deadline, this.deadline);
+  }
+
+  /** Sets the timer to this time, unless it fires earlier: it is then set again. */
+  #setTimer(at: number): void {
+    if (at >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(this.#onTimeout, Math.ceil(at - performance.now())).unref();
+  }
+
+  readonly #onTimeout = (): void => {
+    this.#timerAt = never;
+    this.#endAll('timeout', 'no whole answer came in time', performance.now());
+    for (const waiter of this.#waiters) this.#setTimer(this.#endOf(waiter));
+  };
+
+  /** Ends the wait of those whose deadline is not after this time. */
+  #endAll(reason: TransportFailure['reason'], message: string, until: number): void {
     const failure = new TransportFailure(reason, true, message);
     for (const waiter of this.#waiters) {
+      if (this.#endOf(waiter) > until) continue;
       this.removeWaiter(waiter);
       waiter.onEnd(failure);
     }
   }
-}
-
-/**
- * The cancellation of one call. It ends the wait that the call is in. A call waits for one thing at a time, so there is no list
- * of listeners.
- */
-export interface Cancellation {
-  /** The wait of the call; null if it does not wait, or cannot be cancelled now. */
-  pending: { onCancel(): void } | null;
-  readonly isCancelled: boolean;
 }

@@ -4,8 +4,8 @@ import type { Identity } from './credentials.ts';
 
 /** A call that asks for a place among the calls in progress. */
 export interface GateEntry {
-  /** The id of its bank operation. */
-  readonly operation: string;
+  /** Its bank operation. */
+  readonly operation: { readonly id: string };
   /** Set by the gate: the callers that it waits for; empty if it does not wait. */
   waitsFor: readonly CallerQueue[];
   /** Set by the gate: the counts that include it while it is in progress. */
@@ -69,7 +69,7 @@ const operationShare = 3 / 4;
 const maxIdle = 1000;
 const done = Promise.resolve();
 
-/** The call that the caller would be served last, of those that arrived last. */
+/** The newest waiting call of the bank operation whose turn comes last. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
   const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
   const [last] = [...entries].slice(-1);
@@ -152,20 +152,21 @@ export class Gate {
    * call that starts earlier would open another connection.
    */
   leave(entry: GateEntry, isFreeSoon = false): void {
-    if (isFreeSoon && this.#waiting.size > 0) {
-      void done.then(() => setImmediate(() => this.leave(entry)));
-      return;
-    }
     const { places } = entry;
     if (places.length === 0) return;
     entry.places = [];
+    if (isFreeSoon && this.#waiting.size > 0) void done.then(() => setImmediate(() => this.#free(places)));
+    else this.#free(places);
+  }
+
+  #free(places: readonly Count[]): void {
     for (const count of places) count.taken--;
     if (this.#waiting.size > 0) this.#serve();
   }
 
   /** Lets a call through if it fits as a call of this caller. Returns whether it did. */
   #letThrough(entry: GateEntry, queue: CallerQueue): boolean {
-    const places = this.#placesOf(entry.operation, queue);
+    const places = this.#placesOf(entry.operation.id, queue);
     for (const { taken, most } of places) if (taken >= most) return false;
     for (const count of places) count.taken++;
     this.cancel(entry);
@@ -243,7 +244,8 @@ export class Gate {
   }
 
   #enqueue(entry: GateEntry, queue: CallerQueue): void {
-    const { operation, waitsFor } = entry;
+    const { waitsFor } = entry;
+    const operation = entry.operation.id;
     if (waitsFor.includes(queue)) return;
     if (waitsFor.length === 0) {
       const count = this.#operationOf(operation);
@@ -260,7 +262,7 @@ export class Gate {
   }
 
   #dequeue(entry: GateEntry, queue: CallerQueue): void {
-    const { operation } = entry;
+    const operation = entry.operation.id;
     const entries = queue.waiting.get(operation);
     if (!entries?.delete(entry)) return;
     if (entries.size === 0) queue.waiting.delete(operation);

@@ -24,7 +24,7 @@ export interface CallReport {
 }
 
 /** One attempt of a call, as a trace follows it. */
-interface CallTrace {
+export interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;
   end(report: CallReport): void;
@@ -58,8 +58,8 @@ export function reportOf(
     ...attempt,
     status,
     reason: null,
-    failure: describeFault(call, result),
-    gateway: call.gateways.refusalIn(result),
+    failure: status < 300 ? null : describeFault(call, result),
+    gateway: status < 300 ? null : call.gateways.refusalIn(result),
     bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
   };
 }

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
 import { type Body, type Operation, type OwnIds, ownName } from '../contract/operation.ts';
 import type { ErrorDetails } from '../errors.ts';
-import { type CallerIdentity, type Credentials, credentialHeadersFor, identityOf } from './credentials.ts';
-import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
+import type { Credentials } from './credentials.ts';
+import type { GatewayAnswers } from './gateway-answers.ts';
 import type { HttpRequest } from './http-message.ts';
 import { plainId, validateId } from './ids.ts';
 
@@ -44,15 +43,17 @@ export function pathOf({ path }: Operation, given: Readonly<Record<string, strin
 }
 
 /**
- * Identifies a read within a GraphQL operation: by its ids, and its body under `query`. It never throws: an invalid id fails the
- * read. Keys of valid ids differ, since these contain no line break.
+ * Identifies a read within a GraphQL operation: its path, and its body under `query`. It never throws: the key of invalid ids is no
+ * path, and their read fails.
  */
 export function readKey<T extends Operation>(operation: T, wanted: OwnIds<T>): string;
-export function readKey({ id, path, body }: Operation, wanted: Readonly<Record<string, unknown>>): string {
-  const { ids } = templates.get(path) ?? parseTemplate(path);
-  let key = id;
-  for (const { own } of ids) key += `\n${wanted[own]}`;
-  return body === null ? key : `${key}\n${JSON.stringify(wanted.query)}`;
+export function readKey(operation: Operation, wanted: Readonly<Record<string, unknown>>): string {
+  try {
+    const path = pathOf(operation, wanted as OwnIds<Operation>);
+    return operation.body === null ? path : keyOf(path, JSON.stringify(wanted.query));
+  } catch {
+    return JSON.stringify([operation.id, wanted]);
+  }
 }
 
 /** The ids in an expanded path, by their names in the template. */
@@ -67,6 +68,8 @@ export function idsIn(template: string, path: string): (readonly [name: string, 
 /** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
   readonly ids: OwnIds<T>;
+  /** The path, if it was made already (`pathOf`). */
+  readonly path?: string | undefined;
   /** Absent if the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
@@ -74,23 +77,15 @@ export interface CallInput<T extends Operation> {
   readonly keepDigits?: boolean;
 }
 
-/** A call that is checked and ready to be sent. */
+/** What is known of a call that is checked, sent or not: for its report and for errors. */
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
-  readonly caller: CallerIdentity;
   /** The path, without the prefix of the bank's address. */
   readonly path: string;
-  /**
-   * Identifies a read, independent of the caller: its path, and its body if it has one. Different reads have different keys, since no
-   * two of them have the same path and both a body or none (test/bank/ids.test.ts).
-   */
-  readonly key: string;
   readonly request: HttpRequest;
   /** Null if the operation takes none. */
   readonly trackId: string | null;
-  /** How often it was sent before. */
-  readonly resendCount: number;
   /** As in CallInput. */
   readonly keepDigits: boolean;
   /** The known answers of gateways in front of the bank. */
@@ -98,59 +93,19 @@ export interface PreparedCall<T extends Operation = Operation> {
 }
 
 /**
- * Checks a call and makes its request, below `prefix`.
- * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
+ * Identifies a read, independent of the caller: its path, and its body if it has one. Different reads have different keys, since no
+ * two of them have the same path and both a body or none (test/bank/ids.test.ts).
  */
-export function prepareCall<T extends Operation>(
-  prefix: string,
-  operation: T,
-  input: CallInput<T>,
-  gateways: GatewayAnswers = knownGatewayAnswers,
-): PreparedCall<T> {
-  const { ids, body, credentials, keepDigits = false } = input;
-  const path = pathOf(operation, ids);
-  const caller = identityOf(credentials);
-  const headers = caller.headers.get(operation) ?? buildHeaders(operation, caller);
-  const text = operation.body === null ? null : writeExactJson(body);
-  const trackId = operation.tracked ? randomUUID() : null;
-  return {
-    operation,
-    credentials,
-    caller,
-    path,
-    key: text === null ? path : `${path} ${text}`,
-    request: {
-      method: operation.method,
-      path: prefix + path,
-      headers: trackId === null ? headers : [...headers, 'Track-ID', trackId],
-      body: text,
-    },
-    trackId,
-    resendCount: 0,
-    keepDigits,
-    gateways,
-  };
-}
+export const keyOf = (path: string, body: string | null): string =>
+  body === null ? path : `${path} ${body}`;
 
-/** All headers but the Track-ID, names and values in turn; once for a caller. Errors: MISSING_CREDENTIALS. */
-function buildHeaders(operation: Operation, caller: CallerIdentity): string[] {
-  const headers = credentialHeadersFor(operation, caller.credentials);
-  headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
-  if (operation.body !== null) headers.push('Content-Type', 'application/json');
-  caller.headers.set(operation, headers);
-  return headers;
-}
-
-/** The same call again, with a new Track-ID. */
-export function resend(call: PreparedCall): PreparedCall {
-  const again = { ...call, resendCount: call.resendCount + 1 };
-  if (call.trackId === null) return again;
-  const trackId = randomUUID();
-  const { request } = call;
-  // The Track-ID is the last of the headers.
-  return { ...again, trackId, request: { ...request, headers: request.headers.with(-1, trackId) } };
-}
+/** The body of a call as it is sent; null if the operation has none. */
+export const bodyOf = (operation: Operation, body: unknown): string | null =>
+  operation.body === null ? null : writeExactJson(body);
 
 /** The details that every error of a call has. */
-export const errorDetailsOf = ({ operation, trackId }: PreparedCall): ErrorDetails =>
+export const errorDetailsOf = ({
+  operation,
+  trackId,
+}: Pick<PreparedCall, 'operation' | 'trackId'>): ErrorDetails =>
   trackId === null ? { operation: operation.id } : { operation: operation.id, trackId };

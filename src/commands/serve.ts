@@ -9,6 +9,7 @@ import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
 import { type Limits, limits } from '../load/limits.ts';
 import { limitBank } from '../load/rate-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
+import type { AttemptOutcome } from '../payments/store.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
@@ -39,7 +40,7 @@ export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> 
 
 export interface BankqlService extends Service, ServiceStart, Pick<RunningServer, 'fetch' | 'node'> {
   readonly registry: Registry;
-  stop(options?: ServerCloseOptions): Promise<void>;
+  stop(options?: ServerCloseOptions): Promise<0 | 1>;
 }
 
 /** Options of a worker, which shares its port with others. */
@@ -52,7 +53,7 @@ interface WorkerOptions {
 
 /**
  * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank.
- * Errors: StartError; those of \`listen\`, such as EADDRINUSE; the signal's reason.
+ * Errors: StartError; those of `listen`, such as EADDRINUSE; the signal's reason.
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
@@ -70,10 +71,12 @@ export async function serveBankql(
   // is killed.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   onExit(auditOutput.end);
-  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
-  const audit = lasting.child({ audit: 'payment' });
+  const lastingLogger = pino(logOptions('info', secrets), auditOutput.stream);
+  const audit = lastingLogger.child({ audit: 'payment' });
   const isAnnounced = !isWorker && embedding.isMounted !== true;
-  const announcements = isAnnounced ? createAnnouncements({ isTerminal, write, logger: lasting }) : null;
+  const announcements = isAnnounced
+    ? createAnnouncements({ isTerminal, write, logger: lastingLogger })
+    : null;
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -228,12 +231,24 @@ export async function serveBankql(
         () => payments.idle(),
         () => bank.close(),
         () => store.close(),
+        // A write that was under way may have succeeded until then.
+        () => {
+          for (const lost of store.unconfirmed())
+            lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
+        },
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
       announcements?.stopped();
+      return store.unconfirmed().length === 0 ? 0 : 1;
     },
   };
+}
+
+/** What a log line says of an outcome that only this process knew. NOT_SENT: the bank executed nothing. */
+function lostOutcome({ id, trackId, outcome }: AttemptOutcome) {
+  const { state = 'NOT_SENT', code, status } = outcome ?? {};
+  return { payment: id, trackId, state, code, status };
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */

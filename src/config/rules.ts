@@ -140,6 +140,7 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
       'STATE_URL',
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
       'BANK_BASE_URL',
+      'NODE_ENV',
     );
   if (WORKERS === 1) return;
   if (BANK_BASE_URL === undefined)
@@ -170,9 +171,11 @@ export const acceptedCertificates = (environment: Environment, { BANK_BASE_URL }
       ];
 
 /** The store of payment records; null if the operator has to name it. */
-export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {
+export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
+  // In production, a sidecar or a tunnel on loopback leads to a real bank, and an empty store may be one whose volume is missing.
+  if (NODE_ENV === 'production') return null;
   // The start makes the store of a bank on this machine.
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
 }

@@ -136,7 +136,8 @@ export const sections = {
   },
   Payments: {
     STATE_URL: storeAddress.meta({
-      unset: '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
+      unset:
+        '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback, but not in production; else required',
       description:
         'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](operate.md#payment-stores))',
     }),
@@ -196,7 +197,7 @@ export const sections = {
         'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
-      '`production` prevents a start with the sandbox bank; the image and the systemd unit set it',
+      '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',
     ),
     SANDBOX_PORT: port(4010).describe("the sandbox bank's port; 0 for any free port"),
   },

@@ -11,6 +11,8 @@ type OnUnknown = (path: Path, meant: string | null) => void;
 
 interface Names {
   readonly known: ReadonlySet<string>;
+  /** Unknown names whose spelling was compared, and means nothing. Bounded: the bank chooses the names. */
+  readonly foreign: Set<string>;
   /** The contract's names by their folded spelling. */
   readonly folded: ReadonlyMap<string, string>;
   /** The members that are objects, or lists of objects, with the shape of these. */
@@ -24,6 +26,7 @@ const namesOf = (shape: z.ZodObject): Names =>
     const members = Object.entries<z.core.$ZodType>(shape.shape);
     return {
       known: new Set(members.map(([name]) => name)),
+      foreign: new Set(),
       folded: new Map(members.map(([name]) => [fold(name), name])),
       parts: members.flatMap(([name, member]) => {
         const value = withoutNull(member);
@@ -61,6 +64,27 @@ export function visitUnknown(
         visitUnknown(part, entry, onUnknown, [...path, name, index]);
     else if (isObject(value)) visitUnknown(part, value, onUnknown, [...path, name]);
   }
+}
+
+/** Whether a record may have a member in another spelling: false for most records, and cheap, because it is asked for every answer. */
+export function mayBeMisspelled(shape: z.ZodObject, record: unknown): boolean {
+  if (!isObject(record)) return false;
+  const { known, foreign, folded, parts } = namesOf(shape);
+  for (const name in record) {
+    if (known.has(name) || foreign.has(name)) continue;
+    if (name.length <= maxNameLength && folded.has(fold(name))) return true;
+    if (foreign.size < maxNames) foreign.add(name);
+  }
+  for (const [name, part] of parts) {
+    const value = record[name];
+    if (
+      Array.isArray(value)
+        ? value.some((entry) => mayBeMisspelled(part, entry))
+        : mayBeMisspelled(part, value)
+    )
+      return true;
+  }
+  return false;
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { z } from 'zod';
-import type { BankOptions } from '../bank/client.ts';
+import type { Call } from '../bank/call.ts';
+import { type BankClient, type BankOptions, createBankClient } from '../bank/client.ts';
 import { secretsOf } from '../bank/credentials.ts';
 import { bankText, redact } from '../bank/errors.ts';
 import { type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { reportOf } from '../bank/report.ts';
-import { type PreparedCall, prepareCall } from '../bank/request.ts';
-import { ErrorInSuccess } from '../bank/response.ts';
-import { createTransport, limitedBy } from '../bank/transport.ts';
+import { ErrorInSuccess } from '../bank/tolerance.ts';
 import { type Operation, ownName } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { counted } from '../errors.ts';
@@ -71,9 +70,9 @@ export const checksOf = (accountScope: string): readonly Check[] =>
 /** The call, ready to be sent; or the missing options. Errors: BankqlError BAD_USER_INPUT (an invalid id). */
 function prepare(
   { operation, scope = '' }: Check,
-  prefix: string,
+  client: BankClient,
   { ids: given, credentials }: DoctorOptions,
-): PreparedCall | readonly string[] {
+): Call | readonly string[] {
   const missing: string[] = [];
   const id = (option: IdOption) => {
     if (given[option] === undefined) missing.push(`--${option}`);
@@ -91,8 +90,8 @@ function prepare(
       if (credentials[credentialOptions[name].credential] === null) missing.push(`--${name}`);
   if (missing.length > 0) return missing;
   return hasBody(operation)
-    ? prepareCall(prefix, operation, { ids, body, credentials })
-    : prepareCall(prefix, operation, { ids, credentials });
+    ? client.prepare(operation, { ids, body, credentials })
+    : client.prepare(operation, { ids, credentials });
 }
 
 /** The results of calls, in the order in which the summary counts them. */
@@ -109,7 +108,7 @@ interface Finding {
 const maxListLength = 20;
 
 /** Evaluates the result of a call. Its texts contain no credentials but those that are too short for `secretsOf`. `id` is as in diffWithContract. */
-function evaluate(call: PreparedCall, response: HttpResult, id: string | undefined): Finding {
+function evaluate(call: Call, response: HttpResult, id: string | undefined): Finding {
   const { failure } = reportOf(call, response, 0, null);
   if (response instanceof TransportFailure) return { outcome: 'no answer', verdict: `no answer: ${failure}` };
   const secrets = secretsOf(call.credentials);
@@ -162,21 +161,29 @@ export async function runDoctor({ bank, accountScope, write, ...options }: Docto
     write(
       `${id.padEnd(idWidth)}  ${line.padEnd(lineWidth)}  ${status.padStart(6)}  ${ms.padStart(6)}  ${verdict}\n`,
     );
-  const { origin, pathname } = new URL(bank.baseUrl);
-  const prefix = pathname.replace(/\/+$/, '');
-  const transport = createTransport({ ...bank, origin, connections: 1 });
+  const client = createBankClient({
+    ...bank,
+    connections: 1,
+    paymentTimeoutMs: 0,
+    breakerThreshold: 0,
+    publicCacheTtlMs: 0,
+    publicCacheBytes: 0,
+  });
   const found: Finding['outcome'][] = [];
   row('operation', 'request', 'status', 'ms', 'verdict');
   try {
     for (const check of checks) {
       const { operation, line, ownId } = check;
-      const call = prepare(check, prefix, options);
+      const call = prepare(check, client, options);
       if (!('request' in call)) {
         row(operation.id, line, '-', '-', `skipped: give ${call.join(', ')}`);
         continue;
       }
       const started = performance.now();
-      const response = await transport.send(call, limitedBy(started + bank.timeoutMs));
+      const response = await client.send(call).catch((error: unknown) => {
+        if (error instanceof TransportFailure) return error;
+        throw error;
+      });
       const ms = String(Math.round(performance.now() - started));
       const status = response instanceof TransportFailure ? '-' : String(response.status);
       const { outcome, verdict, differences = [] } = evaluate(call, response, ownId && options.ids[ownId]);
@@ -185,12 +192,13 @@ export async function runDoctor({ bank, accountScope, write, ...options }: Docto
       for (const difference of differences) write(`    ${difference}\n`);
     }
   } finally {
-    await transport.close();
+    await client.close();
   }
+  const { origin, pathname } = new URL(bank.baseUrl);
   const counts = outcomes
     .map((outcome) => [found.filter((each) => each === outcome).length, outcome] as const)
     .flatMap(([count, outcome]) => (count === 0 ? [] : [`${count} ${outcome}`]));
-  const calls = `${counted(found.length, 'call')} to ${origin + prefix}`;
+  const calls = `${counted(found.length, 'call')} to ${origin + pathname.replace(/\/+$/, '')}`;
   const skipped = checks.length - found.length;
   write(`\n${[calls, counts.join(', ')].filter(Boolean).join(': ')}; ${skipped} skipped.\n`);
   if (found.length === 0) return 2;

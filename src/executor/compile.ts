@@ -14,6 +14,7 @@ import {
   type GraphQLSchema,
   GraphQLString,
   getArgumentValues,
+  getNamedType,
   getNullableType,
   isAbstractType,
   isLeafType,
@@ -26,10 +27,18 @@ import {
 } from 'graphql';
 import { getOrMake } from '../get-or-make.ts';
 import { nameBytes } from './answer-budget.ts';
+import { type IncrementalForm, type IncrementalResults, runIncrementally } from './defer.ts';
 import { attempt } from './errors.ts';
 import { run } from './execute.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
-import { collectFields, fragmentsOf, isOfSource, type SelectedField, type Selection } from './selection.ts';
+import { knownResolver } from './known-resolvers.ts';
+import {
+  collectFields,
+  type DeferredNode,
+  fragmentsOf,
+  type SelectedField,
+  type Selection,
+} from './selection.ts';
 
 /**
  * Compiles operations. Other executors determine for each record of each request which fields are selected, their types, and how
@@ -50,18 +59,31 @@ export interface PrepareOptions {
 export interface PreparedOperation {
   /**
    * Runs the operation. Never throws and never rejects. If the answer would be too large, it is only an
-   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer and @stream
-   * are ignored. `variables`: as graphql's getVariableValues coerces them.
+   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
+   * ignored. `variables`: as graphql's getVariableValues coerces them.
    */
   execute(
     context: unknown,
     variables: GraphQLResolveInfo['variableValues'],
     options?: ExecuteOptions,
   ): ExecutionResult | Promise<ExecutionResult>;
+  /** Runs the operation, and delivers fragments with @defer later. */
+  executeIncrementally(
+    form: IncrementalForm,
+    context: unknown,
+    variables: GraphQLResolveInfo['variableValues'],
+    options?: ExecuteOptions,
+  ): Promise<ExecutionResult | IncrementalResults>;
 }
 
-/** How many plans an operation keeps: one for each of the latest combinations of @skip and @include conditions. */
-export const maxPlans = 2;
+type Coerced = Readonly<Record<string, unknown>>;
+
+/** How many plans an operation keeps: one for each of the combinations of @skip and @include conditions that were used last. */
+const maxPlans = 8;
+
+/** The most plans that the operations of a document keep each. */
+export const plansOf = (document: DocumentNode): number =>
+  Math.min(maxPlans, 2 ** conditionsOf(document).length);
 
 /**
  * Prepares a query or a mutation for repeated execution, with a plan for each combination of its @skip and @include
@@ -70,40 +92,60 @@ export const maxPlans = 2;
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
   const details = { schema, operation, fragments: fragmentsOf(document), hideSuggestions };
+  const whole = { ...details, defers: false };
+  const inParts = { ...details, defers: true };
   const conditions = conditionsOf(document);
+  /** In the order of their last use. */
   const plans = new Map<string, OperationPlan | GraphQLError>();
 
-  const planFor = (coerced: Readonly<Record<string, unknown>>): OperationPlan | GraphQLError => {
-    const key = conditions.map((name) => coerced[name]).join();
-    const known = plans.get(key);
-    if (known !== undefined) return known;
+  const compile = (coerced: Coerced, details: OperationDetails): OperationPlan | GraphQLError => {
     const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
-    const plan = attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
-    const [oldest] = plans.keys();
-    if (plans.size === maxPlans && oldest !== undefined) plans.delete(oldest);
+    return attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
+  };
+  const planFor = (coerced: Coerced, details: OperationDetails): OperationPlan | GraphQLError => {
+    const key = [details.defers, ...conditions.map((name) => coerced[name])].join();
+    const plan = plans.get(key) ?? compile(coerced, details);
+    plans.delete(key);
     plans.set(key, plan);
+    const [oldest] = plans.keys();
+    if (plans.size > maxPlans && oldest !== undefined) plans.delete(oldest);
     return plan;
   };
 
   return {
     execute(context, variableValues, executeOptions = {}) {
-      const plan = planFor(variableValues.coerced);
+      const plan = planFor(variableValues.coerced, whole);
       if (plan instanceof GraphQLError) return { errors: [plan], data: null };
       return run(new Execution(plan, context, variableValues, executeOptions));
+    },
+    async executeIncrementally(form, context, variableValues, executeOptions = {}) {
+      const plan = planFor(variableValues.coerced, inParts);
+      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+      return runIncrementally(new Execution(plan, context, variableValues, executeOptions), form);
     },
   };
 }
 
-/** The variables that @skip and @include use. */
+/** The variables that @skip, @include and @defer use. */
 function conditionsOf(document: DocumentNode): readonly string[] {
   const conditions = new Set<string>();
   visit(document, {
     Directive({ name, arguments: given }) {
-      if (name.value !== 'skip' && name.value !== 'include') return;
+      if (!['skip', 'include', 'defer'].includes(name.value)) return;
       for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
     },
   });
   return [...conditions];
+}
+
+interface CollectedField extends SelectedField {
+  readonly nodes: FieldNode[];
+}
+
+interface CollectedObject {
+  readonly names: readonly string[];
+  readonly fields: readonly CollectedField[];
+  readonly deferred: readonly (CollectedObject & { readonly label: string | undefined })[];
 }
 
 /** The properties of an operation that are known before it is executed. */
@@ -112,6 +154,8 @@ interface OperationDetails {
   readonly operation: OperationDefinitionNode;
   readonly fragments: GraphQLResolveInfo['fragments'];
   readonly hideSuggestions: boolean;
+  /** Whether fragments with @defer are delivered later. */
+  readonly defers: boolean;
 }
 
 /** An operation whose @skip and @include conditions are known. */
@@ -136,9 +180,44 @@ export class OperationPlan {
 
   /** Errors: GraphQLError if a condition is null. */
   compileObject(fieldNodes: Selection['fieldNodes'], type: GraphQLObjectType): ObjectPlan {
-    const { schema, fragments } = this.details;
+    return this.#planOf(this.#collect(fieldNodes, type, new Map()), type);
+  }
+
+  /** `outer`: the fields that the object has without these, by their names. A fragment does not execute them again. */
+  #collect(
+    fieldNodes: Selection['fieldNodes'],
+    type: GraphQLObjectType,
+    outer: ReadonlyMap<string, CollectedField>,
+  ): CollectedObject {
+    const { schema, fragments, defers } = this.details;
     const selection = { schema, fragments, variableValues: this.#conditions, fieldNodes };
-    return new ObjectPlan(collectFields(selection, type).map((field) => new FieldPlan(this, field, type)));
+    const deferred: DeferredNode[] = [];
+    const fields: CollectedField[] = [];
+    const names: string[] = [];
+    for (const { name, field, nodes } of collectFields(selection, type, defers ? deferred : null)) {
+      names.push(name);
+      const known = outer.get(name);
+      if (known === undefined) fields.push({ name, field, nodes: [...nodes] });
+      // What is selected below it is delivered with it.
+      else if (!isLeafType(getNamedType(field.type))) known.nodes.push(...nodes);
+    }
+    const all = new Map([...outer, ...fields.map((field) => [field.name, field] as const)]);
+    return {
+      names,
+      fields,
+      deferred: deferred.map((node) => ({ label: node.label, ...this.#collect([node], type, all) })),
+    };
+  }
+
+  #planOf({ fields, deferred }: CollectedObject, type: GraphQLObjectType): ObjectPlan {
+    return new ObjectPlan(
+      fields.map((field) => new FieldPlan(this, field, type)),
+      deferred.map((fragment) => ({
+        label: fragment.label,
+        names: fragment.names,
+        object: this.#planOf(fragment, type),
+      })),
+    );
   }
 }
 
@@ -149,12 +228,33 @@ export class ObjectPlan {
   readonly nameBytes: number;
   /** Whether a response name is `__proto__`, which would set the prototype of an ordinary object. */
   readonly namesPrototype: boolean;
+  /** Whether some fields may have been resolved before their object was there. */
+  readonly hasEarly: boolean;
+  /** The fragments that are delivered later. */
+  readonly deferred: readonly DeferredPlan[];
+  /** All fields, also those of its fragments. */
+  readonly whole: ObjectPlan;
 
-  constructor(fields: readonly FieldPlan[]) {
+  constructor(fields: readonly FieldPlan[], deferred: readonly DeferredPlan[] = []) {
     this.fields = fields;
+    this.deferred = deferred;
+    this.whole =
+      deferred.length === 0
+        ? this
+        : new ObjectPlan([...fields, ...deferred.flatMap(({ object }) => object.whole.fields)]);
+    this.hasEarly = fields.some(({ isEarly }) => isEarly);
     this.nameBytes = fields.reduce((bytes, { name }) => bytes + name.length + nameBytes, 0);
     this.namesPrototype = fields.some(({ name }) => name === '__proto__');
   }
+}
+
+/** A fragment that is delivered later. */
+export interface DeferredPlan {
+  readonly label: string | undefined;
+  /** The names of all its fields. */
+  readonly names: readonly string[];
+  /** Its fields that the object does not have without it. */
+  readonly object: ObjectPlan;
 }
 
 /** The static properties of a field's value, or of the entries of its list. */
@@ -206,10 +306,15 @@ export class ValuePlan {
 export class FieldPlan extends ValuePlan {
   /** The field's value if it is the same for every object, such as __typename. */
   readonly constant: string | undefined;
-  /** The resolver; null if the field reads the property of its object. */
-  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** The property that the resolver reads; null if it does anything else. */
+  readonly property: string | null;
+  /** The member of the object that has the property; null if the object itself has it. */
+  readonly holder: string | null;
+  readonly resolve: GraphQLFieldResolver<unknown, unknown>;
   /** Whether the resolver may read its `info`. */
   readonly takesInfo: boolean;
+  /** Whether the resolver may run before its object is there. */
+  readonly isEarly: boolean;
   /** The arguments if they are the same for each call; otherwise null, and Execution computes them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
 
@@ -225,8 +330,14 @@ export class FieldPlan extends ValuePlan {
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     // Pothos gives each exposed field the default resolver.
     const { resolve = defaultFieldResolver } = field;
-    this.resolve = resolve === defaultFieldResolver ? null : resolve;
-    this.takesInfo = !isOfSource(field.resolve);
+    const { property, holder = null, usesOnlySource, isEarly } = knownResolver(resolve);
+    // Invalid arguments are errors, even if the resolver does not use them.
+    const onlyReads = field.args.length === 0 && (resolve === defaultFieldResolver || property !== undefined);
+    this.property = onlyReads ? (property ?? field.name) : null;
+    this.holder = holder;
+    this.resolve = resolve;
+    this.takesInfo = usesOnlySource !== true;
+    this.isEarly = isEarly === true;
     const [node] = nodes;
     this.arguments = node ? sharedArguments(field, node) : null;
   }

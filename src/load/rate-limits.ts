@@ -42,6 +42,11 @@ export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankCl
       await limiter.take(input.credentials, operation.id);
       return bank.read(operation, input, limits);
     },
+    async readAnswer(operation, input, limits) {
+      bank.prepare(operation, input);
+      await limiter.take(input.credentials, operation.id);
+      return bank.readAnswer(operation, input, limits);
+    },
     async write(operation, input) {
       bank.prepare(operation, input);
       await limiter.take(input.credentials, operation.id);

@@ -1,7 +1,7 @@
-import { maxErrorLength } from '../bank/errors.ts';
+import type { responseDrifts } from '../bank/answer.ts';
+import { maxErrorLength, redact } from '../bank/errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from '../bank/gateway-answers.ts';
-import { type HttpResponse, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
-import { isJsonType, type responseDrifts } from '../bank/response.ts';
+import { type HttpResponse, isJsonType, otherCharsetOf, startsWithMark } from '../bank/http-message.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
 import { type AnswerBody, readBody } from './answer-body.ts';
@@ -41,6 +41,8 @@ interface UnknownAnswer {
   readonly names: readonly string[];
   /** The settings that would help. */
   readonly hint: string;
+  /** The bank's code in a refusal, shortened and without secrets; undefined if it has none. */
+  readonly code?: string | undefined;
 }
 
 /** An answer whose shape or texts are not known, and the bank's text in it. */
@@ -85,13 +87,14 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   if (gateways.refusalIn(response) !== null) return verdict('RELEASED');
   if (status === 401 && options.isRefusalOfReads?.(response)) return verdict('RELEASED');
   const isReadable = !isLong && isObject(said.value);
-  const { meaning, names, hint }: Finding =
+  const { meaning, names, hint, code }: Finding =
     refusalStatuses.has(status) && isReadable ? readRefusal(status, said.value, options) : finding(null);
   if (meaning === 'rejected') return verdict('REJECTED');
   const isEarly = earlyStatuses.has(status) && /json|text/.test(said.kind);
   const hints = [hint, isEarly && 'BANK_PAYMENT_NOT_SENT'].filter(Boolean);
   if (hints.length === 0) return verdict('UNKNOWN');
-  const unknown = { names: bounded(names), hint: hints.join(' or ') };
+  const shownCode = code && redact(code, options.secrets, maxNameLength);
+  const unknown = { names: bounded(names), hint: hints.join(' or '), code: shownCode };
   return { ...verdict('UNKNOWN'), drifts: ['payment-answer'], unknown };
 }
 

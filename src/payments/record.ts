@@ -33,23 +33,27 @@ export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
 
 /**
  * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
- * identity is proven keep their payments.
+ * identity is proven keep their payments. `secret`: the store's, under which a damaged record still has the payer.
  */
-export const belongsTo = (
-  { subscriptionKey, isProven }: Payer,
-  { id, fingerprint }: PaymentRecord,
-): boolean => isProven || fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
+export function belongsTo(payer: Payer, record: PaymentRecord, secret: string): boolean {
+  if (payer.isProven) return true;
+  if (record.damaged) return record.payer === hashPayer(secret, payer);
+  return record.fingerprint.startsWith(`${keyFingerprint(record.id, payer.subscriptionKey)}.`);
+}
 
 /** The fingerprint of a record that was made from a log, which contains neither the subscription key nor the whole request. */
 const noFingerprint = '';
 
-export const isFromLog = ({ fingerprint }: PaymentRecord): boolean => fingerprint === noFingerprint;
+export const isFromLog = ({ fingerprint, damaged }: PaymentRecord): boolean =>
+  fingerprint === noFingerprint && !damaged;
 
-/** Whether an attempt repeats the request of an earlier record with the same key. */
-export const isSameRequest = (earlier: PaymentRecord, attempt: PaymentRecord): boolean =>
-  isFromLog(earlier)
-    ? sentDetails.every((name) => earlier[name] === attempt[name])
-    : earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+/** Whether an attempt repeats the request of an earlier record with the same key, as far as that record tells. */
+export function isSameRequest(earlier: PaymentRecord, attempt: PaymentRecord): boolean {
+  if (earlier.damaged)
+    return earlier.accountId === attempt.accountId && earlier.toAccountId === attempt.toAccountId;
+  if (isFromLog(earlier)) return sentDetails.every((name) => earlier[name] === attempt[name]);
+  return earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+}
 
 /** The details of a request that a log contains. */
 const sentDetails = [
@@ -81,8 +85,8 @@ const hashUnderSecret = (secret: string, values: readonly string[]): string =>
   createHmac('sha256', secret).update(sha256(values)).digest('hex');
 
 /**
- * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of all that is
- * sent.
+ * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
+ * path and body.
  */
 const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
@@ -100,10 +104,11 @@ export function pendingRecord(
   },
 ): PaymentRecord {
   const { secret, createdAt, ...rest } = origin;
-  const { operation, request, trackId } = call;
+  const { operation, path, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
-  const requestFingerprint = sha256([operation.id, request.method, request.path, request.body]);
+  // Without the prefix of the bank's address: the operator may change that.
+  const requestFingerprint = sha256([operation.id, request.method, path, request.body]);
   return {
     ...details,
     id,

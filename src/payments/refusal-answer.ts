@@ -38,6 +38,7 @@ export function readRefusal(
     isByText
       ? `BANK_PAYMENT_REJECTED=${code} if ${code} always means that nothing was executed`
       : 'BANK_PAYMENT_REJECTED',
+    code ?? codes.find((each) => each !== '' && each !== String(status)),
   );
 }
 

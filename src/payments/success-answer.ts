@@ -39,12 +39,15 @@ export interface Finding {
   readonly names: readonly string[];
   /** The settings that would help, if the names do not tell. */
   readonly hint?: string | undefined;
+  /** The bank's code in a refusal that is not understood, if there is one. */
+  readonly code?: string | undefined;
 }
 export const finding = (
   meaning: Meaning | null,
   names: readonly string[] = [],
   hint: string | undefined = undefined,
-): Finding => ({ meaning, names, hint });
+  code: string | undefined = undefined,
+): Finding => ({ meaning, names, hint, code });
 
 /** The context of an object. `stated` is the meaning of its statuses, if they agree. */
 export interface About extends ReadOptions {

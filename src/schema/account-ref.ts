@@ -1,5 +1,5 @@
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { type AccountRef as AccountName, type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { accountNode } from './account.ts';

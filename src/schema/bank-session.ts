@@ -1,13 +1,11 @@
+import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
-import { type Credentials, identityOf } from '../bank/credentials.ts';
-import { OperationDeadline } from '../bank/deadline.ts';
-import type { ReadLimits, ReadSource, SharedSource } from '../bank/reads.ts';
-import { readKey } from '../bank/request.ts';
-import type { Drift } from '../bank/response.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import { type Credentials, type RequestCredentials, requestCredentials } from '../bank/credentials.ts';
+import type { OperationDeadline } from '../bank/deadline.ts';
+import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
-import { bodyIn, createLoaders, type Loaders, type Read, type Wanted } from '../loaders/loaders.ts';
+import { bodyIn, createLoaders, type Loaders, type Read } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -18,7 +16,7 @@ export interface OperationLimits {
 }
 
 /** An earlier answer, used because the bank is unavailable. */
-interface StaleAnswer {
+export interface StaleAnswer {
   readonly operation: string;
   readonly ageSeconds: number;
 }
@@ -48,8 +46,8 @@ interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** Cancels reads in flight when it aborts; writes continue. */
-  readonly signal?: AbortSignal | undefined;
+  /** Ends the operation's reads. */
+  readonly deadline: OperationDeadline;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
   /** Counts the reads that were answered without a call of their own. */
@@ -63,23 +61,20 @@ export class BankSession {
   /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
-  readonly #deadline: OperationDeadline;
+  readonly #credentials: RequestCredentials;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
-  readonly #drifted = new Set<object>();
+  #drifted: Set<object> | null = null;
   /** The limits of the operation's reads. After a write, reads are not shared any more. */
   #readLimits: ReadLimits;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
-    this.#deadline = new OperationDeadline({
-      deadline: performance.now() + options.limits.timeoutMs,
-      signal: options.signal,
-    });
+    this.#credentials = requestCredentials(options.credentials);
     this.#readLimits = {
       unshared: false,
-      operationDeadline: this.#deadline,
+      operationDeadline: options.deadline,
       readBudget: options.readBudget ?? null,
       onSource: this.#noteSource,
     };
@@ -87,21 +82,24 @@ export class BankSession {
 
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
-    this.#loaders ??= createLoaders(this.#reader(false), { onAsk: this.#options.observer?.asked });
+    this.#loaders ??= createLoaders(this.#reader(false), {
+      onAsk: this.#options.observer?.asked,
+      admit: this.#admit,
+    });
     return this.#loaders;
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed. Prefetching for a record that turns out not
-   * to exist must not use up the calls of records that do.
+   * Whether calls may be made before it is known that they are needed. Those for a record that turns out not to exist must
+   * not use up the calls of records that do: half of the calls are kept for those.
    */
-  get canPrefetch(): boolean {
+  get hasEarlyCalls(): boolean {
     return this.#calls * 2 < this.#options.limits.restCalls;
   }
 
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
-    this.#deadline.cancel();
+    this.#options.deadline.cancel();
   }
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
@@ -116,6 +114,7 @@ export class BankSession {
 
   /** Counts a difference between a request and its answer, once for each answer, however many fields detect it. */
   noteDrift(drift: Drift, answer: object): void {
+    this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
     this.#options.bank.noteDrift(drift);
@@ -147,11 +146,15 @@ export class BankSession {
     ids: OwnIds<T>,
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials, observer, limits } = this.#options;
+    const { bank, observer, limits } = this.#options;
     if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
     const ended = observer?.began(operation, null);
     try {
-      const { answer, trackId, status, bytes } = await bank.write(operation, { ids, body, credentials });
+      const { answer, trackId, status, bytes } = await bank.write(operation, {
+        ids,
+        body,
+        credentials: this.#credentials,
+      });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
       ended?.({ source: 'bank', status, bytes, trackId, code: null });
       return { answer, trackId };
@@ -176,18 +179,19 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials } = this.#options;
+    const { bank, deadline } = this.#options;
+    const credentials = this.#credentials;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
-        caller: identityOf(credentials).name,
-        deadline: this.#deadline,
+        caller: credentials.caller.name,
+        deadline,
         read: () => {
           if (isAgain) this.#calls--;
           isAgain = true;
           return bodyOf({
-            loaders: createLoaders(this.#reader(true)),
+            loaders: createLoaders(this.#reader(true), { admit: this.#admit }),
             noteDrift: (drift, read) => this.noteDrift(drift, read),
           });
         },
@@ -208,17 +212,21 @@ export class BankSession {
     if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   };
 
+  /** Counts a read when it is asked for, before its batch: early reads are those of the same moment. */
+  readonly #admit = (operation: Operation): Error | null =>
+    this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
+
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
-    return <T extends Operation & { readonly kind: 'read' }>(operation: T, wanted: Wanted<T>) => {
-      const { bank, credentials, observer, limits } = this.#options;
+    return (operation, wanted, key) => {
+      const { bank, observer } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
-      if (this.#calls++ >= limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
       const body = bodyIn(operation, wanted);
-      const input = { ids: wanted, body, credentials, keepDigits: isForUpdate };
+      const path = operation.body === null && key.startsWith('/') ? key : undefined;
+      const input = { ids: wanted, path, body, credentials: this.#credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
-      if (observer === undefined) return bank.read(operation, input, own);
-      const ended = observer.began(operation, readKey(operation, wanted));
+      if (observer === undefined) return bank.readAnswer(operation, input, own);
+      const ended = observer.began(operation, key);
       return this.#observedRead(ended, own, (limits) => bank.read(operation, input, limits));
     };
   }
@@ -227,17 +235,16 @@ export class BankSession {
     ended: (outcome: CallOutcome) => void,
     limits: ReadLimits,
     read: (limits: ReadLimits) => Promise<BankRead<T>>,
-  ): Promise<BankRead<T>> {
+  ): Promise<T> {
     let source: ReadSource = 'bank';
     const onSource: ReadLimits['onSource'] = (actual, ...more) => {
       source = actual;
       this.#noteSource(actual, ...more);
     };
     try {
-      const result = await read({ ...limits, onSource });
-      const { status, bytes, trackId } = result;
+      const { answer, status, bytes, trackId } = await read({ ...limits, onSource });
       ended({ source, status, bytes, trackId, code: null });
-      return result;
+      return answer;
     } catch (error) {
       ended({ ...failedOutcome(error), source });
       throw error;

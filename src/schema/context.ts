@@ -1,5 +1,5 @@
 import type { Caller } from '../bank/credentials.ts';
-import type { ReadBudget } from '../bank/transport.ts';
+import type { ReadBudget } from '../bank/shared-reads.ts';
 import { badUserInput, type ErrorCode } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';

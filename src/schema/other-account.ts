@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from '@pothos/core';
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId, validateId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import {
   getOtherAccounts,
   type OtherAccount,
@@ -122,7 +122,10 @@ export const otherAccountNode = defineNodeType({
   read: async (ids: OtherAccountIds, context) =>
     findOtherAccount(await loadAll(accountOf(ids), context), String(ids.otherAccountId)),
   // A counterparty found by its IBAN or number is the same node as in the list.
-  idsOfRecord: (ids, record) => ({ ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId }),
+  idsOfRecord(ids, record) {
+    const otherAccountId = itemId(record) ?? ids.otherAccountId;
+    return otherAccountId === ids.otherAccountId ? ids : { ...ids, otherAccountId };
+  },
 });
 
 /**

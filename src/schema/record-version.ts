@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { brokenValueIn, unwrap } from '../bank/answer.ts';
 import { hash } from '../bank/credentials.ts';
-import { brokenValueIn, unwrap } from '../bank/response.ts';
 import { recordOf } from './plugin/link.ts';
 import type { NodeRef } from './plugin/node.ts';
 

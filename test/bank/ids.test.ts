@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { idsIn, pathOf, prepareCall } from '../../src/bank/request.ts';
+import { bodyOf, idsIn, keyOf, pathOf } from '../../src/bank/request.ts';
 import { type Operation, ownName } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
@@ -150,13 +150,13 @@ describe('the key of a read', () => {
     idsIn(operation.path, operation.path).map(([name]) => [name, Reflect.get(ids, ownName(name))]);
   const identityOf = (one: Read) =>
     JSON.stringify([one.operation.id, ownIds(one), one.operation.body && one.body]);
-  const keyOf = ({ operation, ids, body }: Read) =>
-    prepareCall('', operation, { ids, body: body as never, credentials: canaries }).key;
+  const keyOfRead = ({ operation, ids, body }: Read) =>
+    keyOf(pathOf(operation, ids), bodyOf(operation, body));
 
   test('two reads have the same key only if operation, ids and body are the same', () => {
     fc.assert(
       fc.property(read, read, (one, other) => {
-        expect(keyOf(one) === keyOf(other)).toBe(identityOf(one) === identityOf(other));
+        expect(keyOfRead(one) === keyOfRead(other)).toBe(identityOf(one) === identityOf(other));
       }),
       { seed: 20_261_120, numRuns: 5000 },
     );

@@ -33,6 +33,10 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
 test.each<[string, Record<string, string>]>([
   ['BANK_BASE_URL= cannot be used: in production name', { NODE_ENV: 'production' }],
   ['STATE_URL= cannot be used: say where records', { BANK_BASE_URL: 'https://bank.example' }],
+  [
+    'STATE_URL= cannot be used: say where records',
+    { BANK_BASE_URL: 'http://127.0.0.1:9000', NODE_ENV: 'production' },
+  ],
   ['IDENTITY= cannot be used: with BANK_SUBSCRIPTION_KEY', { HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }],
   ['BANK_SUBSCRIPTION_KEY= cannot be used: IDENTITY=jwt needs', { ...jwt, BANK_SUBSCRIPTION_KEY: '' }],
   ['IDENTITY_JWKS_URL= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_JWKS_URL: '' }],

@@ -718,9 +718,28 @@ describe('what is reported of an answer', () => {
     expect(classify(422, '{"code":"AC01","message":"Konto unbekannt"}').unknown).toEqual({
       names: ['message'],
       hint: 'BANK_PAYMENT_REJECTED=AC01 if AC01 always means that nothing was executed',
+      code: 'AC01',
     });
     const bankWords = bankWordsOf([], ['AC01']);
     expect(stateOf(422, '{"code":"AC01","message":"Konto unbekannt"}', { bankWords })).toBe('REJECTED');
+  });
+
+  test.each([
+    [401, '{"reason":"Sitzung unbekannt"}'],
+    [429, 'Zu viele'],
+  ])('is the setting for refusals before the payment is read: %i %s', (status, body) => {
+    expect(classify(status, body)).toMatchObject({
+      state: 'UNKNOWN',
+      unknown: { names: [], hint: 'BANK_PAYMENT_NOT_SENT' },
+    });
+  });
+
+  test.each([
+    ['its code', '{"code":"E51","message":"Saldo insuficiente"}', 'E51'],
+    ['no more of it than 60 characters', `{"code":"${'E'.repeat(99)}","message":"x"}`, 'E'.repeat(60)],
+    ['no code: the status again', '{"code":422,"message":"Saldo insuficiente"}', undefined],
+  ])('of a refusal has %s', (_, body, code) => {
+    expect(classify(422, body).unknown?.code).toBe(code);
   });
 
   test('is the path of each member beside a receipt', () => {

@@ -82,6 +82,20 @@ test('a record says which request and which process sent the payment, who asked,
   });
 });
 
+test('a changed path in the address of the bank leaves earlier payments what they were', async () => {
+  await using bank = await startRecordingBank();
+  bank.otherwise({ body: { id: 'TX' } });
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  const answers = [];
+  for (const prefix of ['', '/obp/v5.1.0', '/obp/v6.0.0']) {
+    await using bankql = await createTestBankql({ bankUrl: bank.url + prefix, store });
+    answers.push((await bankql.ask(pay('key'))).data);
+  }
+  const told = (replayed: boolean) => ({ makeTransaction: { replayed } });
+  expect(answers).toEqual([told(false), told(true), told(true)]);
+  expect(bank.calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
+});
+
 describe('the details of a payment', () => {
   const transfer = `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }`;
   const request = `mutation ($input: PutTransactionRequestInput!) { putTransactionRequest(input: $input) { replayed } }`;

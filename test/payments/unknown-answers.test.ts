@@ -64,6 +64,31 @@ describe('an answer to a payment that is not known', () => {
     ]);
   });
 
+  test('is counted each time, and a kind by its operation, its status and its code, which is no text', async () => {
+    const logger = pino({ level: 'silent' });
+    const telemetry = createTelemetry(logger, logger);
+    const { operation } = answer;
+    const kinds = async () =>
+      (await telemetry.registry.getSingleMetric('bankql_payment_answer_unknown')?.get())?.values ?? [];
+    expect(await kinds()).toEqual([]);
+    for (const code of ['E51', 'E51', undefined, 'two words', 'x'.repeat(33)])
+      telemetry.onUnknownAnswer({ ...answer, code });
+    telemetry.onUnknownAnswer({ ...answer, status: 400, code: 'E51' });
+    expect(await kinds()).toMatchObject(
+      [
+        ['422', 'E51'],
+        ['422', 'none'],
+        ['422', 'other'],
+        ['400', 'E51'],
+      ].map(([status, code]) => ({ value: 1, labels: { bank_operation: operation, status, code } })),
+    );
+    expect(await telemetry.registry.metrics()).toContain(
+      `bankql_payment_answers_unknown_total{bank_operation="${operation}"} 6\n`,
+    );
+    for (let n = 0; n < 1000; n++) telemetry.onUnknownAnswer({ ...answer, code: `C${n}` });
+    expect((await kinds()).length).toBeLessThan(110);
+  });
+
   test('is logged once for each shape, and only so many shapes are', () => {
     const lines: string[] = [];
     const logger = pino({}, { write: (line: string) => lines.push(line) });

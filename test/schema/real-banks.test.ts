@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Drift } from '../../src/bank/response.ts';
+import type { Drift } from '../../src/bank/answer.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import {
   accountRecord,
@@ -88,7 +88,7 @@ const habits: readonly Habit[] = [
     accountWith({ bank_id: ['B'], type: 't', owners: 'o', views_available: 'v' }),
   ],
   [
-    'getAccountsScope owners owners views_available',
+    'getAccountsScope owners views_available',
     account,
     accountWith({ owners: ['o-1', 'o-2'], views_available: ['v'] }),
     accountWith({ owners: [{ id: 'o-1', display_name: 'n' }, { id: 'o-2' }], views_available: { id: 'v' } }),
@@ -140,7 +140,7 @@ const habits: readonly Habit[] = [
   ['getAccountsScope amount balance.amount', account, amountOf(exact('-0.64')), amountOf('-.64')],
   // Booleans in texts.
   [
-    'getBranches acceptsDeposits acceptsDeposits lobby.is24Hours',
+    'getBranches acceptsDeposits lobby.is24Hours',
     branches,
     { branches: [branchWith(true, false), branchWith(false, null)] },
     { branches: [branchWith('true', 'false'), branchWith('false', null)] },

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { type BankClient, type BankOptions, type BankRead, createBankClient } from '../../src/bank/client.ts';
-import type { ReadLimits } from '../../src/bank/reads.ts';
 import type { CallInput } from '../../src/bank/request.ts';
+import type { ReadLimits } from '../../src/bank/shared-reads.ts';
 import type { Answer, Operation } from '../../src/contract/operation.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { bankDefaults } from './bankql.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { initStore } from '../../src/payments/stores/open-store.ts';
+import { initStore, openStore } from '../../src/payments/stores/open-store.ts';
 import {
   durable as durablePostgres,
   hasPostgres,
@@ -11,10 +11,13 @@ import {
   type TestPostgres,
 } from './postgres.ts';
 import { openTcpGate } from './tcp-gate.ts';
-import { until } from './waits.ts';
+import { lateBy, until } from './waits.ts';
 
 const laterBy = (table: string, ms: string) =>
   `UPDATE ${table} SET created_at = created_at - ${ms}, updated_at = updated_at - ${ms}, lease_until = lease_until - ${ms}`;
+
+const damaged = (accountId: string, table = 'payment') =>
+  `UPDATE ${table} SET json = substr(json, 1, 40) WHERE account_id = ${accountId}`;
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
@@ -23,6 +26,8 @@ export interface State extends AsyncDisposable {
   takeAway(way: string): Promise<() => Promise<void>>;
   /** Lets time pass for all that it holds. */
   pass(ms: number): Promise<void>;
+  /** Damages the record of the payment from this account. */
+  damage(accountId: string): Promise<void>;
 }
 
 export interface StateKind {
@@ -49,6 +54,10 @@ const sqlite: StateKind = {
       async pass(ms) {
         using database = new DatabaseSync(path, { timeout: 60_000 });
         database.prepare(laterBy('payment', '?1')).run(ms);
+      },
+      async damage(accountId) {
+        using database = new DatabaseSync(path, { timeout: 60_000 });
+        database.prepare(damaged('?1')).run(accountId);
       },
       [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
     };
@@ -95,6 +104,7 @@ const postgres: StateKind = {
         return () => server.restart();
       },
       pass: async (ms) => void (await server.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
+      damage: async (accountId) => void (await server.query(damaged('$1', 'bankql.payment'), [accountId])),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
@@ -139,9 +149,15 @@ const standby: StateKind = {
           forwarder.leadTo(primary.port);
           await other.follow(primary);
           await untilFollowed();
+          // The processes look first. If none of them has seen a payment before, an operator knows that it is the standby.
+          await lateBy(2_000);
+          const operator = await openStore(url, { retentionMs: Number.MAX_SAFE_INTEGER });
+          if (operator.loss?.includes('while no bankql ran')) await operator.acceptLoss('Ada: the standby');
+          await operator.close();
         };
       },
       pass: async (ms) => void (await primary.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
+      damage: async (accountId) => void (await primary.query(damaged('$1', 'bankql.payment'), [accountId])),
       [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };
   },

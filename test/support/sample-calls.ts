@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Call } from '../../src/bank/call.ts';
 import type { BankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import type { CallInput, PreparedCall } from '../../src/bank/request.ts';
+import type { CallInput } from '../../src/bank/request.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 import { readFrom } from './bank-client.ts';
@@ -35,7 +36,7 @@ export interface SampleCall extends Wire {
     bank: BankClient,
     credentials?: Credentials,
     ids?: Readonly<Record<string, string>>,
-  ): PreparedCall<Operation>;
+  ): Call<Operation>;
   /** Calls a read or a write; prepares and sends a payment. Gives the Track-ID. */
   run(
     bank: BankClient,

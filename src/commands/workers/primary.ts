@@ -33,6 +33,8 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const states = new Map<Worker, 'starting' | 'serving' | 'ending'>();
   const replacements = createSerialQueue();
   let isStopping = false;
+  /** The exit code of an orderly stop: 1 if a worker ended whose outcomes the payment store lacks. */
+  let exitCode: 0 | 1 = 0;
 
   const workersThat = (...are: string[]) =>
     [...states].flatMap(([worker, is]) => (are.includes(is) ? [worker] : []));
@@ -55,6 +57,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         if (message.bankql === 'cannot start') words = message.reason;
         if (message.bankql === 'metrics are')
           worker.emit('metrics', metrics.update(worker.id, message.metrics));
+        if (message.bankql === 'outcomes are lost') exitCode = 1;
         if (message.bankql === 'starting' && isStopping) tell(worker, { bankql: 'stop' });
         if (message.bankql !== 'ready') return;
         readyAt = performance.now();
@@ -169,6 +172,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       announcements.stopping();
       await takeAll([stopWorkers, () => metricsServer?.close()]);
       announcements.stopped();
+      return exitCode;
     },
     ended: new Promise((_resolve, reject) => started.catch((error) => isStopping || reject(error))),
   };

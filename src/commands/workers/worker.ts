@@ -19,7 +19,7 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
   /** Completes the requests in progress. Connections that this worker has not accepted go back to the primary. */
   async function end(isReplaced: boolean): Promise<void> {
     const { stop } = await started.promise;
-    await stop({ isReplaced });
+    if ((await stop({ isReplaced })) !== 0) await tellPrimary({ bankql: 'outcomes are lost' });
     await tellMetrics();
     if (worker?.isConnected() !== true) return;
     const disconnected = once(worker, 'disconnect');

@@ -1,7 +1,7 @@
 import { validateId } from '../../bank/ids.ts';
 import { badUserInput } from '../../errors.ts';
 import type { Selection } from '../../executor/selection.ts';
-import type { Context, ReadContext } from '../context.ts';
+import type { Context } from '../context.ts';
 
 export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
 
@@ -46,9 +46,12 @@ interface GlobalIdType<Ids extends object> {
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: readonly unknown[]): Ids;
   /** The object, with its record if a selected field needs it; null if it does not exist. */
-  load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
-  /** The object with its record, if the bank has one. */
-  withRecord?(linked: Ids, context: ReadContext): object | Promise<object>;
+  load(
+    ids: Ids,
+    context: Context,
+    info: Selection,
+    options?: { readonly index?: number },
+  ): object | null | Promise<object | null>;
 }
 
 /** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */

@@ -1,13 +1,23 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { isObjectType } from 'graphql';
-import { unwrap } from '../../bank/response.ts';
+import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
+import { unwrap } from '../../bank/answer.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
-import { argumentsOf, type Selection, selectedFields, subselectionOf } from '../../executor/selection.ts';
+import { earlyResolver, knownResolver } from '../../executor/known-resolvers.ts';
+import { ignoreRejections } from '../../executor/promises.ts';
+import {
+  argumentsOf,
+  deferredFields,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  selectionOfEntry,
+  subselectionOf,
+} from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { Fields, MadeField } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
-import { fieldExtensions, fieldExtensionsOf } from './field-extensions.ts';
+import { answeredByIds, fieldExtensions, fieldExtensionsOf } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { NodeRef, NodeType } from './node.ts';
 
@@ -16,8 +26,8 @@ import type { NodeRef, NodeType } from './node.ts';
  *
  * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
  * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
- * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read,
- * fields that need only the ids are prefetched, so that independent calls are made at the same time.
+ * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read, fields
+ * that need only the ids are resolved early, so that independent calls are made at the same time.
  */
 
 interface LinkOptions<Parent, Ids extends object, Item, Args extends InputFieldMap> {
@@ -49,9 +59,9 @@ export function link<Parent extends object, Ids extends object, Item, Args exten
     nullable: !isNonNull,
     description,
     args: args as Args,
-    extensions: fromRecord ? {} : fieldExtensions({ answeredByIds: true, prefetch: resolve }),
+    extensions: fromRecord ? {} : answeredByIds,
     // Pothos' type of a result is not computed for a type parameter.
-    resolve: resolve as never,
+    resolve: (fromRecord ? resolve : earlyResolver(resolve)) as never,
   });
 }
 
@@ -89,7 +99,8 @@ export function links<Parent extends object, Entry, Ids extends object, Item, Ar
     extensions: fieldExtensions(shows ? { shows } : {}),
     resolve(parent: Parent, given: InputShapeFromFields<Args>, context: Context, info: Selection) {
       const onError = reportLimitOnce();
-      const load = (entry: Entry) => type.load(ids(parent, entry), context, info, onError);
+      const load = (entry: Entry, index: number) =>
+        type.load(ids(parent, entry), context, info, { onError, index });
       return unwrap(entries(parent, given))?.map((entry, index) => mapListItem(entry, index, load));
     },
   });
@@ -115,10 +126,20 @@ function reportLimitOnce() {
 interface LinkNeeds {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
+  /** Whether only fields that are delivered later need the record, and others are shown before. */
+  readonly isLate: boolean;
   /** The parts of the record that the selected fields need; null if one of them may need all. */
   readonly parts: readonly Field[] | null;
-  /** Starts the reads of the fields that need only the ids. */
-  prefetch(ids: object, context: Context, info: Selection): void;
+  /**
+   * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
+   * are none. `index`: the position of the object, if `info` is that of a list.
+   */
+  resolveEarly(
+    ids: object,
+    context: Context,
+    info: Selection,
+    index?: number,
+  ): ReadonlyMap<SelectedField, unknown> | null;
 }
 
 /** The needs of a selection on a type, computed once for a prepared selection. */
@@ -127,22 +148,28 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
   const find = (info: Selection): LinkNeeds => {
     const type = info.schema.getType(typeName);
     if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
-    const fields = selectedFields(info, type).map((selected) => ({
-      selected,
-      ...fieldExtensionsOf(selected.field),
-    }));
+    const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
+    const now = selectedFields(info, type).map(declared);
+    const fields = [...now, ...deferredFields(info, type).map(declared)];
     const needing = fields.filter(({ answeredByIds }) => !answeredByIds);
     const parts = needing.flatMap(({ shows = [] }) => shows);
-    const early = fields.filter(({ prefetch }) => prefetch !== undefined);
+    const early = fields.flatMap(({ selected }) =>
+      knownResolver(selected.field.resolve).isEarly ? selected : [],
+    );
+    const isShownFirst = ({ answeredByIds, selected }: (typeof fields)[number]) =>
+      answeredByIds && selected.field !== TypeNameMetaFieldDef;
     return {
       record: needing.length > 0,
+      isLate: now.some(isShownFirst) && now.every(({ answeredByIds }) => answeredByIds),
       parts: parts.length === needing.length ? parts : null,
-      prefetch(ids, context, current) {
-        for (const { prefetch, selected } of early) {
-          if (!context.session.canPrefetch) break;
-          const below = subselectionOf(selected, current);
-          startPrefetch(() => prefetch?.(ids, argumentsOf(selected, current), context, below));
-        }
+      resolveEarly(ids, context, current, index) {
+        if (early.length === 0) return null;
+        const own = index === undefined ? current : selectionOfEntry(current, index);
+        const results = new Map<SelectedField, unknown>();
+        // The record may not be there: its fields may not use up the calls that others need.
+        for (const selected of early)
+          if (context.session.hasEarlyCalls) results.set(selected, resolveEarly(selected, ids, context, own));
+        return results;
       },
     };
   };
@@ -150,13 +177,15 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
     info.details === undefined ? find(info) : getOrMake(known, info.details, () => find(info));
 }
 
-/** Starts a read early. Its loader keeps the answer; an error is reported when the field itself is resolved. */
-function startPrefetch(ask: () => unknown): void {
-  const ignore = () => {};
+/** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
+function resolveEarly(selected: SelectedField, ids: object, context: Context, info: Selection): unknown {
   try {
-    Promise.resolve(ask()).catch(ignore);
-  } catch {
-    ignore();
+    const below = subselectionOf(selected, info) as GraphQLResolveInfo;
+    const result = selected.field.resolve?.(ids, argumentsOf(selected, info), context, below);
+    ignoreRejections(result);
+    return result;
+  } catch (error) {
+    return error;
   }
 }
 

@@ -5,15 +5,24 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
 import { initStore } from '../../../src/payments/stores/open-store.ts';
 import { credentials } from '../../support/bankql.ts';
+import { inTimeMs } from '../../support/in-time.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { freePort, listenOnLoopback } from '../../support/loopback.ts';
 import { accept, hold, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
-import { type BankqlProcess, launch, post, runProcess, startProcess } from '../../support/process.ts';
+import {
+  type BankqlProcess,
+  launch,
+  post,
+  runProcess,
+  startProcess,
+  storeTimeoutVariable,
+} from '../../support/process.ts';
 import { connectTo } from '../../support/requests.ts';
 import { testFolder } from '../../support/test-folder.ts';
 import { turns, until } from '../../support/waits.ts';
@@ -331,6 +340,32 @@ describe('if the primary is killed, its workers complete what is under way, and 
     await toTheEnd();
     for (const connection of connections) connection.destroy();
   });
+});
+
+test('a worker whose outcome the store does not take says so, its primary goes on, and ends with 1', async () => {
+  const given = environment({ [storeTimeoutVariable]: '500' });
+  await using bankql = await startProcess(given);
+  const arrived = Promise.withResolvers<() => void>();
+  bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
+  const paid = pay(bankql.url, transfer('lost-by-a-worker'));
+  const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
+  bankql.child.kill('SIGUSR2');
+  await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+  const lock = new DatabaseSync(given.STATE_URL.slice('sqlite:'.length));
+  lock.exec('BEGIN IMMEDIATE');
+  answerPayment();
+  const { trackId } = await paid;
+  const lost = () => withMessage(bankql, 'the payment store lacks an outcome');
+  await expect.poll(lost, { timeout: inTimeMs }).toMatchObject([{ level: 50, trackId, state: 'DONE' }]);
+  lock.close();
+  await expect.poll(() => workersOf(bankql)).toHaveLength(2);
+  bank.decide = accept;
+  expect(await payToTheEnd(bankql.url, transfer('later'))).toMatchObject({ code: 'DONE' });
+  expect((await pay(bankql.url, transfer('lost-by-a-worker'))).code).toBe('IDEMPOTENCY_IN_PROGRESS');
+  expect(bank.of('lost-by-a-worker')).toHaveLength(1);
+  expect(withMessage(bankql, 'a worker ended')).toEqual([]);
+  expect(await bankql.stop()).toBe(1);
+  expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
 });
 
 test('a rate limit holds for all workers together, whichever one a connection leads to', async () => {

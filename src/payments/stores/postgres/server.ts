@@ -23,18 +23,20 @@ const serverAnswer = z.object({
   fsync: z.string(),
   full_page_writes: z.string(),
   synchronous_commit: z.string(),
-  standbys_confirm: z.boolean(),
+  has_standbys: z.boolean(),
   pid: z.number(),
   started_at: z.string(),
 });
 
-/** Whether a commit waits for a standby, as the server is configured now. */
-export const standbysConfirm = "current_setting('synchronous_standby_names') <> ''";
+/** Whether a commit of this session waits for a standby, as the server is configured now. */
+export const standbysConfirm =
+  "(current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('local', 'off'))";
 
 const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only,
   current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-  current_setting('synchronous_commit') AS synchronous_commit, ${standbysConfirm} AS standbys_confirm,
+  current_setting('synchronous_commit') AS synchronous_commit,
+  current_setting('synchronous_standby_names') <> '' AS has_standbys,
   pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
 interface SetUpOptions {
@@ -60,8 +62,8 @@ export async function setUp(
   client: ClientBase,
   { timeoutMs, allowVolatile, settings: further = {} }: SetUpOptions,
 ): Promise<Backend> {
-  const { rows } = await client.query(askServer);
-  const server = serverAnswer.parse(rows[0]);
+  const { rows } = await asLogin(client, () => client.query(askServer));
+  const server = parsed(serverAnswer, rows[0]);
   checkServer(server, allowVolatile);
   const settings = {
     // Set by a statement: poolers refuse these settings as startup parameters.
@@ -78,6 +80,25 @@ export async function setUp(
   const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, false)`);
   await client.query(`SELECT ${calls.join(', ')}`, Object.values(settings));
   return { pid: server.pid, startedAt: server.started_at };
+}
+
+/**
+ * Does work as the role that has logged in. With ALTER ROLE … SET ROLE, a connection begins as another role, which neither sees
+ * nor ends the backends of the first one.
+ */
+export async function asLogin<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+  await client.query('SET ROLE NONE');
+  const result = await work();
+  await client.query('RESET ROLE');
+  return result;
+}
+
+/** Errors: ServerRefused, if the server answers something else: the words of zod help nobody. */
+export function parsed<T>(shape: z.ZodType<T>, row: unknown): T {
+  const { data, error } = shape.safeParse(row);
+  if (data !== undefined) return data;
+  const names = error?.issues.map(({ path }) => path.join('.') || 'a row').join(', ');
+  throw new ServerRefused(`it does not show ${names} to this role`);
 }
 
 function checkServer(found: z.infer<typeof serverAnswer>, allowVolatile: boolean): void {
@@ -104,7 +125,7 @@ function checkServer(found: z.infer<typeof serverAnswer>, allowVolatile: boolean
     throw new ServerRefused(
       `its synchronous_commit is off, so that a crash forgets the last payments: ${remedy}`,
     );
-  if (commit === 'local' && found.standbys_confirm)
+  if (commit === 'local' && found.has_standbys)
     throw new ServerRefused(
       `its synchronous_commit is local, so that no standby confirms payments: ${remedy}`,
     );
@@ -120,12 +141,7 @@ export function connectError(error: unknown, address: PostgresAddress): Error {
   if (error instanceof ServerRefused) return error;
   const reason = reasonOf(error, address.password);
   if (error instanceof DatabaseError) {
-    const code = error.code ?? '';
-    if (code === '42501')
-      return new ServerRefused(
-        `${reason}: let the owner of the tables run GRANT USAGE ON SCHEMA bankql TO "${address.user}"; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bankql TO "${address.user}"`,
-      );
-    return passing.test(code) ? new Error(reason) : new ServerRefused(reason);
+    return passing.test(error.code ?? '') ? new Error(reason) : new ServerRefused(reason);
   }
   if (untrusted.test(String(Object(error).code)))
     return new ServerRefused(

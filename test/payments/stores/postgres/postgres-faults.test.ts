@@ -51,14 +51,14 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     postgres = await startPostgres(durable);
     await initPostgres(postgres.address);
   });
-  beforeEach(async () => void (await postgres.query('DELETE FROM bankql.payment')));
+  beforeEach(() => postgres.forgetPayments());
   afterAll(() => postgres.stop());
 
   test('a server that is down fails calls in time, and is used again when it is back', async () => {
     const driver = await open();
     await driver.insert(newRow('a'));
     await postgres.kill();
-    const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge()];
+    const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge(0)];
     for (const error of await Promise.all(calls.map(failure)))
       expect(error.message).toContain('is not available: ');
     // By now it is known that no connection is left: nothing was sent.
@@ -233,6 +233,21 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await postgres.kill();
       await postgres.restart({ [name]: 'on' });
     }
+  });
+
+  test('warnings of a server that is near a wraparound of its transaction ids refuse no payment', async () => {
+    await using server = await startPostgres(durable);
+    await initPostgres(server.address);
+    await server.ageTransactionIds();
+    const client = new Client({ ...server.address, password: '', ssl: false });
+    const warnings: unknown[] = [];
+    client.on('notice', ({ message }) => warnings.push(message));
+    await client.connect();
+    await client.query('CREATE TABLE own (id text)').finally(() => client.end());
+    expect(warnings).toEqual([expect.stringMatching(/must be vacuumed within \d+ transactions/)]);
+    const driver = await openDriver(server);
+    expect(await driver.insert(newRow('a'))).toMatchObject({ version: 'v-1' });
+    expect(await driver.compareAndSet('a', 'v-1', changed('v-2'))).toBe(true);
   });
 
   describe('while a synchronous standby is silent', () => {

@@ -32,9 +32,17 @@ test.each([
   ['a server that did not say it before', { system_identifier: null, timeline: null }, {}, null, null],
   ['standbys that need not confirm any more', {}, { standbys_confirm: false }, null, null],
 ])('compares with %s', (_, before, server, loss, change) => {
-  const result = compareServers({ ...stored, ...before }, { ...stored, ...server });
+  const result = compareServers({ ...stored, ...before }, { ...stored, ...server }, true);
   expect(result.loss).toEqual(loss === null ? null : expect.stringMatching(loss));
   expect(result.change).toEqual(change === null ? null : expect.stringMatching(change));
+});
+
+test('a promotion that no bankql watched may be a restored backup', () => {
+  const { loss, change } = compareServers(stored, { ...stored, timeline: 4 }, false);
+  expect(change).toBeNull();
+  expect(loss).toMatch(
+    /from timeline 3 to timeline 4 while no bankql ran .* your synchronous standby, nothing is lost: `bankql payments accept-loss`\. .* from a backup: `bankql payments accept-loss --from-log FILE` first$/,
+  );
 });
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
@@ -62,7 +70,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(made.toSorted()).toEqual([false, false, false, false, true]);
     const before = await storeRow();
     expect(before).toMatchObject({
-      version: 3,
+      version: 5,
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       timeline: 1,
     });
@@ -83,7 +91,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     );
     await init();
     await expect(openDriver({ address })).rejects.toThrow(
-      /GRANT USAGE ON SCHEMA bankql TO "app"; GRANT SELECT, INSERT/,
+      /its role "app" may not use the tables: .* GRANT USAGE ON SCHEMA bankql TO "app"; GRANT SELECT, INSERT/,
     );
     await postgres.empty();
     await postgres.query('CREATE SCHEMA bankql AUTHORIZATION app');
@@ -92,14 +100,75 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
   });
 
-  test.each([2, 99])('tables of version %i are refused, and stay as they are', async (version) => {
+  describe('a role that becomes its group role (ALTER ROLE … SET ROLE)', () => {
+    beforeEach(async () => {
+      await postgres.query('DROP ROLE IF EXISTS app; DROP ROLE IF EXISTS payers');
+      await postgres.query(
+        'CREATE ROLE payers; CREATE ROLE app LOGIN NOINHERIT IN ROLE payers; ALTER ROLE app SET ROLE payers',
+      );
+    });
+
+    test('makes and uses the tables, and ends the backend of a connection that broke', async () => {
+      await using gate = await openTcpGate(postgres.port);
+      const address = { ...postgres.address, user: 'app', port: gate.port };
+      await postgres.query('CREATE SCHEMA bankql AUTHORIZATION payers');
+      expect(await initPostgres(address)).toBe(true);
+      const driver = await openDriver({ address });
+      gate.loseNextAnswer();
+      expect(await driver.insert(newRow('a'))).toMatchObject({ version: 'v-1' });
+      expect(
+        await postgres.query('SELECT tableowner FROM pg_tables WHERE schemaname = $1', ['bankql']),
+      ).toEqual(Array(2).fill({ tableowner: 'payers' }));
+    });
+
+    test('is told which role lacks a privilege', async () => {
+      await init();
+      const address = { ...postgres.address, user: 'app' };
+      await expect(openDriver({ address })).rejects.toThrow(
+        /cannot be used: its role "payers" may not use the tables: .*GRANT USAGE ON SCHEMA bankql TO "payers"/,
+      );
+      await postgres.query(
+        'GRANT USAGE ON SCHEMA bankql TO payers; GRANT SELECT ON ALL TABLES IN SCHEMA bankql TO payers',
+      );
+      await expect(openDriver({ address })).rejects.toThrow('its role "payers" may not use the tables');
+      // As `config check` opens it.
+      const check = openDriver({ address }, { readOnly: true, mustBeWritable: true });
+      await expect(check).rejects.toThrow('its role "payers" may not use the tables');
+      // Whoever only looks needs no more.
+      expect(await (await openDriver({ address }, { readOnly: true })).find('a')).toBeNull();
+      await postgres.query('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bankql TO payers');
+      expect(await (await openDriver({ address })).insert(newRow('a'))).toMatchObject({ id: 'a' });
+    });
+  });
+
+  test('a commit that waits for no standby counts as confirmed by none', async () => {
     await init();
-    await postgres.query('UPDATE bankql.store SET version = $1', [version]);
-    await expect(openDriver(postgres)).rejects.toThrow(
-      `another version of bankql made it (format ${version})`,
-    );
-    await expect(init()).rejects.toThrow(`another version of bankql made it (format ${version})`);
-    expect(await storeRow()).toMatchObject({ version });
+    await postgres.query('ALTER ROLE bankql SET synchronous_commit = local');
+    try {
+      const driver = await openDriver(postgres);
+      await driver.insert(newRow('a'));
+      await postgres.waitForStandby();
+      // The connections that are open go on: they would wait for ever for a standby that confirms.
+      expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
+      const accepting = await openDriver(postgres, { allowVolatile: true });
+      expect(await accepting.insert(newRow('c'))).toMatchObject({ version: 'v-1' });
+      expect(await storeRow()).toMatchObject({ standbys_confirm: false });
+      await expect(openDriver(postgres)).rejects.toThrow(/synchronous_commit is local/);
+    } finally {
+      await postgres.confirmNothing();
+      await postgres.query('ALTER ROLE bankql RESET synchronous_commit');
+    }
+  });
+
+  test.each([
+    [3, /cannot be used: bankql 0\.4 or older made it \(format 3\): settle .* accept-loss --from-log FILE/],
+    [6, /cannot be used: a newer bankql made it \(format 6\)/],
+  ])('tables of format %i are refused with what to do, and stay as they are', async (format, reason) => {
+    await init();
+    await postgres.query('UPDATE bankql.store SET version = $1', [format]);
+    await expect(openDriver(postgres)).rejects.toThrow(reason);
+    await expect(init()).rejects.toThrow(reason);
+    expect(await storeRow()).toMatchObject({ version: format });
   });
 
   test('tables of bankql 0.3 are refused', async () => {
@@ -110,7 +179,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       'GRANT ALL ON SCHEMA bankql TO bankql; GRANT ALL ON ALL TABLES IN SCHEMA bankql TO bankql',
     );
     await expect(openDriver(postgres)).rejects.toThrow(
-      /^The payment store .* cannot be used: another version/,
+      /^The payment store .* cannot be used: bankql 0\.4 or older made it \(format 2\)/,
     );
   });
 
@@ -121,7 +190,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const driver = await openDriver(postgres);
     expect(driver.loss).toContain('its row in bankql.store is missing');
     await expect(driver.insert(newRow('b'))).rejects.toThrow(
-      /not available: its row in bankql\.store is missing/,
+      /may lack records: its row in bankql\.store is missing\.$/,
     );
     expect(await driver.find('a')).toMatchObject({ id: 'a' });
     await driver.acceptLoss('Ada: partly restored');

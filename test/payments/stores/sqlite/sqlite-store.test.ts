@@ -23,14 +23,18 @@ import { describePaymentStore, done, lease, pending, retentionMs, stored } from 
 
 type SqliteOptions = Parameters<typeof openSqlite>[0];
 
-type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent };
+type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent; readonly expiryPauseMs?: number };
 
 /** A SQLite store, made if it is missing, that waits for the disk for as long as it takes. */
-async function connect(path: string, { onEvent, ...change }: Change = {}): Promise<PaymentStore> {
-  const usual = { create: true, readOnly: false, retentionMs, timeoutMs: 60_000, startTimeoutMs: 60_000 };
+async function connect(
+  path: string,
+  { onEvent, expiryPauseMs, ...change }: Change = {},
+): Promise<PaymentStore> {
+  const limits = { timeoutMs: 60_000, startTimeoutMs: 60_000 };
+  const usual = { ...limits, create: true, readOnly: false, mustBeWritable: false };
   const driver = await openSqlite({ ...usual, path, ...change });
   const { readOnly } = change;
-  return createPaymentStore({ name: path, driver, retentionMs, readOnly, onEvent });
+  return createPaymentStore({ name: path, driver, retentionMs, expiryPauseMs, readOnly, onEvent });
 }
 
 /** A store that is closed after the test. */
@@ -68,7 +72,7 @@ const shared: { readonly path: string; store?: PaymentStore } = { path: freshPat
 afterAll(() => shared.store?.close());
 describePaymentStore('the SQLite store', async () => {
   const { path } = shared;
-  shared.store ??= await connect(path);
+  shared.store ??= await connect(path, { expiryPauseMs: 0 });
   sql(path, 'DELETE FROM payment');
   return { store: shared.store, pass: async (ms) => passInFile(path, ms) };
 });
@@ -140,7 +144,7 @@ describe('the file', () => {
     await Promise.all(finished.map((old) => store.end({ id: old, trackId, outcome: done })));
     passInFile(path, retentionMs + 1);
     await store.close();
-    const later = await open(path);
+    const later = await open(path, { expiryPauseMs: 0 });
     await later.begin(pending(), lease);
     // A payment does not wait for it: the steps go behind its answer.
     const left = () => {
@@ -189,14 +193,33 @@ describe('a file that cannot be the store stops the start, with its path and the
     expect(statSync(path).size).toBe(size);
   });
 
-  test.each([3, 5])('the format %i of another version of bankql', async (version) => {
+  test.each([
+    [
+      4,
+      /bankql 0\.4 or older made it \(format 4\): settle .* make a new store .* accept-loss --from-log FILE/,
+    ],
+    [6, /a newer bankql made it \(format 6\): use that version/],
+  ])('the format %i of another version of bankql, with what to do', async (format, reason) => {
     const path = freshPath();
     await (await open(path)).close();
-    sql(path, `PRAGMA user_version = ${version}`);
-    await refused(
-      path,
-      new RegExp(`cannot be used: another version of bankql made it \\(format ${version}\\)`),
-    );
+    sql(path, `PRAGMA user_version = ${format}`);
+    await refused(path, reason);
+  });
+
+  // Root may write every file.
+  test.skipIf(process.getuid?.() === 0)('a file or a folder that a start could not write', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    const check = { create: false, readOnly: true, mustBeWritable: true };
+    for (const [name, mode, allowed] of [
+      [path, 0o400, 0o600],
+      [dirname(path), 0o500, 0o700],
+    ] as const) {
+      chmodSync(name, mode);
+      await expect(connect(path, check)).rejects.toThrow(`cannot be used: this user may not write ${name}.`);
+      chmodSync(name, allowed);
+    }
+    await (await connect(path, check)).close();
   });
 
   test('a lock that does not go away', async () => {
@@ -287,7 +310,7 @@ describe('a store that is only read', () => {
 });
 
 describe('searches', () => {
-  const dialect = { table: 'payment', mark: '?', now: sqliteNow, retentionMs } as const;
+  const dialect = { table: 'payment', mark: '?', now: sqliteNow } as const;
 
   test('have a thread of their own, so that they and payments do not wait for each other', async () => {
     const path = freshPath();

@@ -3,26 +3,25 @@ import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
-import { isEmpty } from '../contract/record.ts';
-import { otherSpellings } from '../contract/spelling.ts';
+import { mayBeMisspelled, otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
+import { mapErrorResponse } from './errors.ts';
 import {
   byteOrderMark,
   decoderOf,
   type HttpResponse,
   inUtf8,
+  isJsonType,
   isSaidToEnd,
   otherCharsetOf,
   partialContent,
   textOf,
 } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
-
-const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
-
-export const isJsonType = (type: string): boolean => jsonType.test(type);
+import { errorDetailsOf, type PreparedCall } from './request.ts';
+import { contentOf, ErrorInSuccess, hasError, isRecord } from './tolerance.ts';
 
 /** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
@@ -70,7 +69,7 @@ export function parseResponse(
   if (response.status === partialContent) throw badResponse('is only a part (status 206)', details);
   if (saysEmpty(response)) return undefined;
   const type = response.headers['content-type'];
-  const isTyped = type === undefined || jsonType.test(String(type));
+  const isTyped = type === undefined || isJsonType(String(type));
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
   try {
@@ -123,6 +122,103 @@ const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
 export const isEmptyResponse = (response: HttpResponse): boolean =>
   response.status !== partialContent && isBlank(response);
 
+/** An answer, and whether all of it keeps the contract. */
+interface CheckedAnswer<T extends Operation> {
+  readonly answer: Answer<T>;
+  readonly isValid: boolean;
+}
+
+/** A successful answer that cannot be read. Contains no part of the bank's text. */
+export interface UnreadableAnswer {
+  readonly operation: string;
+  readonly trackId: string | null;
+  readonly status: number;
+  /** Why the answer cannot be read, in a sentence. */
+  readonly failure: string;
+}
+
+/** Receive what is found in answers. They must not throw. */
+export interface AnswerReports {
+  readonly onDrift?: ((drift: Drift) => void) | undefined;
+  readonly onUnreadable?: ((answer: UnreadableAnswer) => void) | undefined;
+}
+
+/** The content type of most answers. */
+const plainType = /^application\/json(; ?charset=utf-8)?$/i;
+
+/**
+ * The answer in a successful response if it is as plain as most are: JSON by its type, in UTF-8, in its envelope, and valid.
+ * Undefined if it is not; it is then read again, for its meaning, its drift and its errors (`readingAnswer`).
+ */
+export function readPlainAnswer(
+  { operation, keepDigits }: Pick<PreparedCall, 'operation' | 'keepDigits'>,
+  { status, headers, body }: HttpResponse,
+): unknown {
+  const { envelope, answer } = operation;
+  const validate = validators[operation.id];
+  if (keepDigits || answer === null || validate === undefined || status === partialContent) return undefined;
+  if (!plainType.test(String(headers['content-type'])) || headers['content-encoding'] !== undefined)
+    return undefined;
+  if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
+  const json = parsePlain(body.toString());
+  if (!isObject(json) || hasError(json)) return undefined;
+  const content = envelope === null ? json : json[envelope];
+  const isList = Array.isArray(content);
+  if (isList !== (envelope !== null) || (isList && content.length > maxRecords)) return undefined;
+  if (!isList && !isRecord(operation, json)) return undefined;
+  // One record tells: a bank spells a name the same in all of them.
+  if (mayBeMisspelled(answer, isList ? content[0] : content)) return undefined;
+  return (isList ? content.every(validate) : validate(content)) ? content : undefined;
+}
+
+/** JSON without drift; undefined if it has any, or is none. */
+function parsePlain(text: string): unknown {
+  try {
+    let hasDrift = false;
+    const json = parseExactJson(text, () => {
+      hasDrift = true;
+    });
+    return hasDrift ? undefined : json;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The answer in a successful response. Reports how it drifts, or that it cannot be read: once for each field, however many values
+ * drift. Pauses after each record that it interprets.
+ * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+ */
+export function* readingAnswer<T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  { onDrift, onUnreadable }: AnswerReports,
+): Generator<void, CheckedAnswer<T>> {
+  const { operation, trackId, keepDigits } = call;
+  const { status } = response;
+  const details = { ...errorDetailsOf(call), status };
+  const drifts = new Map<string, Drift>();
+  const note = (drift: Drift) => void drifts.set(drift.field, drift);
+  try {
+    const json = parseResponse(response, details, note, keepDigits);
+    const checked = yield* validatingResponse(operation, json, details, note);
+    for (const drift of drifts.values()) onDrift?.(drift);
+    return checked;
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) throw mapErrorResponse(call, response);
+    if (error instanceof BankqlError)
+      onUnreadable?.({ operation: operation.id, trackId, status, failure: error.message });
+    throw error;
+  }
+}
+
+/** As `readingAnswer`, without pauses. */
+export const readAnswer = <T extends Operation>(
+  call: PreparedCall<T>,
+  response: HttpResponse,
+  reports: AnswerReports,
+): CheckedAnswer<T> => toEnd(readingAnswer(call, response, reports));
+
 /**
  * Compares an answer with the operation's shape.
  *
@@ -134,13 +230,30 @@ export const isEmptyResponse = (response: HttpResponse): boolean =>
  * Errors: ErrorInSuccess; BANK_BAD_RESPONSE if there is no record or no list, if the list is too long, or if it is broken
  *         in so many places that saying so would cost more than the answer is worth.
  */
-export function validateResponse<T extends Operation>(
+export const validateResponse = <T extends Operation>(
   operation: T,
   json: unknown,
   details: ErrorDetails,
   onDrift?: OnDrift,
   onViolation?: OnViolation,
-): { readonly answer: Answer<T>; readonly isValid: boolean } {
+): CheckedAnswer<T> => toEnd(validatingResponse(operation, json, details, onDrift, onViolation));
+
+/** A generator's result, without its pauses. */
+function toEnd<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** As `validateResponse`; pauses after each record that it interprets. */
+function* validatingResponse<T extends Operation>(
+  operation: T,
+  json: unknown,
+  details: ErrorDetails,
+  onDrift?: OnDrift,
+  onViolation?: OnViolation,
+): Generator<void, CheckedAnswer<T>> {
   const content = contentOf(operation, json);
   if (content === undefined) throw badResponse(nothingIn(operation, json), details);
   const { value, drift } = content;
@@ -177,7 +290,12 @@ export function validateResponse<T extends Operation>(
       throw badResponse(`holds a list of more than ${maxListLength} entries in a record`, details);
     return interpretRecord(operation.answer ?? z.looseObject({}), record, place, observer);
   };
-  const answer = isList ? value.map((record, index) => interpret(record, [index])) : interpret(value, []);
+  if (!isList) return { answer: interpret(value, []) as Answer<T>, isValid: violations === 0 };
+  const answer: unknown[] = [];
+  for (const [index, record] of value.entries()) {
+    answer.push(interpret(record, [index]));
+    yield;
+  }
   return { answer: answer as Answer<T>, isValid: violations === 0 };
 }
 
@@ -226,180 +344,3 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
   new BankqlError('BANK_BAD_RESPONSE', `The bank's answer to ${details.operation} ${what}.`, details, {
     cause,
   });
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** The content of an answer: its record, or its list. */
-interface ResponseContent {
-  readonly value: unknown;
-  /** One of `responseDrifts`; null if the content is where the specification has it. */
-  readonly drift: 'envelope' | 'empty-record' | 'empty-body' | null;
-}
-
-/** An answer that contains an error, although its status is 2xx. */
-export class ErrorInSuccess extends Error {
-  override readonly name = 'ErrorInSuccess';
-}
-
-/** The names of members that contain an error, or the text of one. */
-export const errorName = /^(error|errors|fault)$/i;
-const wordName = /^(message|detail|error_description|title)$/i;
-/** Members that hold the code of an error. */
-export const codeName = /^(error[_-]?)?code$/i;
-/** Members that describe an error if the answer is known to be one: a record may have them too. */
-const reasonName = /^(reason|description)$/i;
-
-/**
- * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only
- * member, or under another spelling of its name; undefined if the answer has neither. A single record is accepted as a
- * list, and a list of one as a record.
- * Errors: ErrorInSuccess, also if there is an error next to the record or list: what the bank could not read is missing there,
- *         and an update would clear it.
- */
-export function contentOf(operation: Operation, json: unknown): ResponseContent | undefined {
-  const object = isObject(json) ? json : null;
-  const content = contentInPlace(operation, object) ?? contentElsewhere(operation, json);
-  if (content === undefined) {
-    if (object !== null && isError(object)) throw new ErrorInSuccess();
-    return undefined;
-  }
-  if (operation.answer === null) return content;
-  const { value, drift } = content;
-  if (object !== null && hasError(object)) throw new ErrorInSuccess();
-  if (drift !== null && isObject(value) && hasError(value)) throw new ErrorInSuccess();
-  return content;
-}
-
-/** The content of an answer that has it where the specification says. */
-function contentInPlace(operation: Operation, answer: JsonObject | null): ResponseContent | undefined {
-  if (answer === null) return undefined;
-  const { envelope } = operation;
-  if (envelope === null) return isRecord(operation, answer) ? { value: answer, drift: null } : undefined;
-  const listed = answer[envelope];
-  return Array.isArray(listed) ? { value: listed, drift: null } : undefined;
-}
-
-function contentElsewhere(operation: Operation, json: unknown): ResponseContent | undefined {
-  const isOneRecord = operation.envelope === null;
-  const isListRead = !isOneRecord && operation.kind === 'read';
-  if (json === undefined) return isListRead ? { value: [], drift: 'empty-body' } : undefined;
-  // A bank may leave out every field of a record. Only the answer to a payment must have the key of
-  // the list.
-  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || isListRead))
-    return { value: isOneRecord ? json : [], drift: 'empty-record' };
-  for (const candidate of [...wrapped(operation, json), json]) {
-    const value = isOneRecord ? recordIn(operation, candidate) : listIn(operation, candidate);
-    if (value !== undefined) return { value, drift: 'envelope' };
-  }
-  return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
-}
-
-/** Whether an answer holds null in place of its list, and nothing beside it that may say why. */
-const hasNullList = (operation: Operation, json: unknown): boolean =>
-  isObject(json) &&
-  // `{"message": null}` may be an error without words.
-  envelopeNames(operation, json).some((name) => json[name] === null && !wordName.test(name)) &&
-  Object.values(json).every((value) => value === 0 || isEmpty(value));
-
-function recordIn(operation: Operation, candidate: unknown): JsonObject | undefined {
-  const only: unknown = Array.isArray(candidate) && candidate.length === 1 ? candidate[0] : candidate;
-  return isObject(only) && isRecord(operation, only) ? only : undefined;
-}
-
-function listIn(operation: Operation, candidate: unknown): unknown[] | undefined {
-  if (isList(candidate)) return candidate;
-  return isObject(candidate) && isOnlyRecord(operation, candidate) ? [candidate] : undefined;
-}
-
-/** Whether a value in an unexpected place is a list of records. */
-const isList = (value: unknown): value is unknown[] =>
-  Array.isArray(value) && (value.length === 0 || value.some(isObject));
-
-/** The values that an answer holds under one of the names of the operation's content. */
-const wrapped = (operation: Operation, json: unknown): unknown[] =>
-  isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
-
-/** The keys of an answer that are the operation's resource in any spelling, such as `other_accounts`. */
-export function envelopeNames({ resource }: Operation, json: object): readonly string[] {
-  const name = inCamelCase(resource);
-  const names = [name, `${name}s`, `${name}es`];
-  return Object.keys(json).filter((key) => names.includes(inCamelCase(key)));
-}
-
-const inCamelCase = (name: string) =>
-  name.replaceAll(/[-_ ]([a-z])/g, (_separator, letter: string) => letter.toUpperCase());
-
-/** Whether an object has a member of the operation's record. */
-function isRecord({ answer }: Operation, object: JsonObject): boolean {
-  if (answer === null) return true;
-  for (const name in object) if (Object.hasOwn(answer.shape, name)) return true;
-  return false;
-}
-
-/**
- * Whether an object in place of a list is the list's only record. Its members must distinguish it from an error, which
- * may also have a `message` or a `code`.
- */
-function isOnlyRecord({ answer }: Operation, object: JsonObject): boolean {
-  if (answer === null || hasError(object)) return false;
-  const isKnown = (name: string) => Object.hasOwn(answer.shape, name);
-  const present = Object.keys(object).filter((name) => object[name] != null);
-  return (
-    present.some((name) => isKnown(name) && !wordName.test(name)) &&
-    !present.some((name) => !isKnown(name) && wordName.test(name))
-  );
-}
-
-/** Whether an object holds an error, or only plain values, including a message. */
-function isError(object: JsonObject): boolean {
-  if (hasError(object)) return true;
-  const members = Object.entries(object);
-  return (
-    members.every(([, member]) => typeof member !== 'object' || member === null) &&
-    members.some(([name, member]) => wordName.test(name) && typeof member === 'string' && member !== '')
-  );
-}
-
-/** Whether an object holds an error. Called for every answer: comparing lengths first rules out most names cheaply. */
-function hasError(object: JsonObject): boolean {
-  for (const name in object)
-    if ((name.length === 5 || name.length === 6) && errorName.test(name) && !isNothing(object[name]))
-      return true;
-  return false;
-}
-
-/** How many levels of an error are searched for texts. */
-const maxDepth = 4;
-
-/**
- * Whether a member says that there is no error: null, false, an empty text, zeros or a word for none, an object with such a code, or an
- * object or array of only these.
- */
-function isNothing(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return !value || noError.test(String(value));
-  if (depth >= maxDepth) return false;
-  const members = Object.entries(value);
-  return (
-    members.some(([name, member]) => codeName.test(name) && /^0+$/.test(String(member))) ||
-    members.every(([, member]) => isNothing(member, depth + 1))
-  );
-}
-
-const noError = /^\s*(0+|false|none|null)\s*$/i;
-
-/** The texts of an answer that describe an error, including texts nested in the error. */
-export function errorWords(answer: object, depth = 0): string {
-  const words = Object.entries(answer)
-    .flatMap(([name, member]) => {
-      if (typeof member === 'string')
-        return [errorName, wordName, reasonName].some((names) => names.test(name)) ? member : [];
-      if (!errorName.test(name) || depth >= maxDepth) return [];
-      const errors: readonly unknown[] = Array.isArray(member) ? member : [member];
-      return errors.map((error) =>
-        isObject(error) ? errorWords(error, depth + 1) : typeof error === 'string' ? error : '',
-      );
-    })
-    .filter((text) => text !== '');
-  // Some frameworks repeat the text.
-  return [...new Set(words)].join(' ');
-}

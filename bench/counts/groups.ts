@@ -1,0 +1,18 @@
+/** The parts of the process by which its work is counted, each with what the paths of its files contain. The first that fits counts. */
+const groups = {
+  undici: /node_modules\/undici\//,
+  door: /\/src\/(server|load|graphql|telemetry)\/|node_modules\/(graphql-yoga|@graphql-yoga|@whatwg-node|@envelop|@graphql-tools|pino)/,
+  executor: /\/src\/executor\//,
+  schema: /\/src\/(schema|loaders)\/|node_modules\/(@pothos|dataloader|graphql)\//,
+  bank: /\/src\/(bank|contract|payments)\/|node_modules\/lru-cache/,
+} as const;
+
+export type CountedGroup = keyof typeof groups | 'other';
+
+/** The group of the innermost file in a stack, or of a file. */
+export function groupOf(stack: string): CountedGroup {
+  for (const line of stack.split('\n'))
+    for (const [group, files] of Object.entries(groups))
+      if (files.test(line)) return group as keyof typeof groups;
+  return 'other';
+}

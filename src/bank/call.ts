@@ -1,0 +1,402 @@
+import { randomUUID } from 'node:crypto';
+import { maxHeaderSize } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Operation } from '../contract/operation.ts';
+import { refusals } from '../load/capacity.ts';
+import { paused } from './breaker.ts';
+import { type Identity, noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
+import type { OperationDeadline } from './deadline.ts';
+import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
+import type { GateEntry } from './gate.ts';
+import {
+  encodingOf,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpResult,
+  IncomingResponse,
+  TransportFailure,
+} from './http-message.ts';
+import { readInSlices } from './read-in-slices.ts';
+import { type CallTrace, reportOf } from './report.ts';
+import type { PreparedCall } from './request.ts';
+import { isTransient, type RetryBudget, retryDelayMs } from './retry.ts';
+import type { Reader, ReadResult } from './shared-reads.ts';
+import type { Target } from './target.ts';
+import { describeTlsFailure } from './tls.ts';
+
+/** How much of an unknown Content-Encoding an error shows, in characters. */
+const maxShownEncoding = 40;
+const noReaders: Reader[] = [];
+const noTimeLeft = 'the operation has no time left';
+
+/**
+ * One REST call, from its request to the last of its readers: undici's handler, the gate's entry, and the read that others
+ * may join. It has one end, `#end`: breaker, retry budget, report; then a read is perhaps tried once more, as the same object with
+ * a new Track-ID; otherwise its answer is parsed, and its readers are served. A call that is over leads to nothing else.
+ */
+export class Call<T extends Operation = Operation>
+  implements PreparedCall<T>, Dispatcher.DispatchHandler, GateEntry
+{
+  readonly target: Target<T>;
+  readonly path: string;
+  readonly body: string | null;
+  readonly keepDigits: boolean;
+  credentials: RequestCredentials;
+  trackId: string | null;
+  /** How often it was sent before. */
+  resendCount = 0;
+  /** The group of readers that may join it, and its key there: see SharedReads. */
+  group: string | null = null;
+  key = '';
+  /** Nobody joins it later: if the bank hangs, a new call may be answered. By performance.now(). */
+  joinableUntil = 0;
+  /** The bytes of its answer, until they are parsed. */
+  arrived = 0;
+  waitsFor: GateEntry['waitsFor'] = [];
+  places: GateEntry['places'] = [];
+  /** When the last of its readers gives up. */
+  deadline = 0;
+  readers: Reader[] = noReaders;
+  /** Under whose name it counts at the gate, and is parsed. */
+  countedAs: Identity;
+  /** Whether it has ended, also for its readers. */
+  isOver = false;
+  /** The operation that began it, in whose async context it is reported. */
+  #begunBy: OperationDeadline | null = null;
+  #headers: string[];
+  #beforeStart: (() => void) | null = null;
+  /** Whether its answer is parsed and may be shared, and it may be tried again; otherwise it is sent once, and its reader gets the response. */
+  #isRead = true;
+  /** Whether it waits at the gate. */
+  #isWaiting = false;
+  #begunAt = 0;
+  #attemptBegunAt = 0;
+  #enteredAt = 0;
+  /** The breaker's state when the attempt began; null if the breaker let nothing through. */
+  #generation: number | null = 0;
+  #trace: CallTrace | null = null;
+  /** Set just before the request is written: callbacks with another controller are those of an earlier attempt. */
+  #controller: Dispatcher.DispatchController | null = null;
+  #isSent = false;
+  /** Whether the attempt has ended. */
+  #hasEnded = false;
+  #response: IncomingResponse | null = null;
+  #retryTimer: NodeJS.Timeout | null = null;
+
+  /** Errors: MISSING_CREDENTIALS. */
+  constructor(
+    target: Target<T>,
+    credentials: RequestCredentials,
+    path: string,
+    body: string | null,
+    keepDigits: boolean,
+  ) {
+    this.#headers = credentials.headersOf(target.operation);
+    this.target = target;
+    this.credentials = credentials;
+    this.countedAs = credentials.caller;
+    this.path = path;
+    this.body = body;
+    this.keepDigits = keepDigits;
+    this.trackId = target.operation.tracked ? randomUUID() : null;
+  }
+
+  get operation(): T {
+    return this.target.operation;
+  }
+
+  get gateways(): PreparedCall['gateways'] {
+    return this.target.services.gateways;
+  }
+
+  /** The request as undici takes it. */
+  get request(): HttpRequest {
+    const { operation, services } = this.target;
+    return {
+      origin: services.origin,
+      method: operation.method,
+      path: services.prefix + this.path,
+      headers: this.trackId === null ? this.#headers : [...this.#headers, 'Track-ID', this.trackId],
+      body: this.body,
+    };
+  }
+
+  /** Begins the call for its first reader. `beforeStart` is called right before the request is written, and may throw to prevent that. */
+  begin(reader: Reader, beforeStart: (() => void) | null = null): void {
+    this.readers = [reader];
+    this.#isRead = reader.wanted !== 'response';
+    this.#beforeStart = beforeStart;
+    this.#begunAt = performance.now();
+    this.joinableUntil = reader.wholeTime;
+    this.deadline = reader.deadline;
+    this.#begunBy = reader.operationDeadline;
+    reader.operationDeadline.addWaiter(reader);
+    this.#attempt();
+  }
+
+  /** Adds a reader to a call that is not over. */
+  join(reader: Reader): void {
+    this.readers.push(reader);
+    this.deadline = Math.max(this.deadline, reader.deadline);
+    reader.operationDeadline.addWaiter(reader);
+    if (this.#isWaiting) this.target.lane.gate.join(this, reader.caller);
+  }
+
+  /** A reader gives up. With the last one, the call ends: late if it had its whole time, otherwise because nobody waits for it. */
+  leave(reader: Reader, { reason }: TransportFailure): void {
+    const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
+    const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
+    this.#part(
+      reader,
+      isLate || reason !== 'timeout' ? failure : this.#failure('timeout', noTimeLeft),
+      failure,
+    );
+  }
+
+  /** A reader gets this failure, and the call ends with `last` if it was the last one. The reader of a response gets it with the end. */
+  #part(reader: Reader, failure: TransportFailure, last: TransportFailure): void {
+    if (this.#isRead) {
+      this.readers = this.readers.filter((each) => each !== reader);
+      reader.leave(failure);
+      const { name } = reader.caller;
+      if (this.#isWaiting && !this.readers.some(({ caller }) => caller.name === name))
+        this.target.lane.gate.part(this, reader.caller);
+      if (this.readers.length > 0) return;
+    }
+    if (!this.isOver) this.#giveUp(last);
+  }
+
+  #late(): TransportFailure {
+    if (this.#isWaiting) return this.#shed();
+    return this.#failure('timeout', `no whole answer within ${Math.round(this.deadline - this.#begunAt)} ms`);
+  }
+
+  #shed(): TransportFailure {
+    this.target.services.onShed?.('connections');
+    return new TransportFailure('overloaded', false, refusals.connections);
+  }
+
+  #attempt(): void {
+    const { breaker, services, lane } = this.target;
+    const { traceCall } = services;
+    this.#hasEnded = false;
+    this.#controller = null;
+    this.#isSent = false;
+    this.#response = null;
+    this.#attemptBegunAt = performance.now();
+    if (traceCall !== undefined)
+      this.#trace = this.#begunBy?.context(() => traceCall(this, this.resendCount)) ?? null;
+    this.#generation = breaker === null ? 0 : breaker.tryAcquire();
+    if (this.#generation === null) {
+      this.#end(paused());
+      return;
+    }
+    if (this.#attemptBegunAt >= this.deadline) {
+      this.#timeOut();
+      return;
+    }
+    this.#isWaiting = true;
+    // Some may be refused on the way.
+    for (const reader of this.readers)
+      if (this.#isWaiting && this.readers.includes(reader)) lane.gate.ask(this, reader.caller);
+  }
+
+  enter(caller: Identity): void {
+    const { lane } = this.target;
+    this.#isWaiting = false;
+    this.countedAs = caller;
+    this.#enteredAt = performance.now();
+    lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
+  }
+
+  /** It waits no longer in this caller's turn. */
+  refuse({ name }: Identity): void {
+    const failure = this.#shed();
+    for (const reader of this.readers) if (reader.caller.name === name) this.#part(reader, failure, failure);
+  }
+
+  /**
+   * undici cannot cancel a request that waits for a connection. If such a request was given up in the meantime,
+   * it ends here: this method throws, undici writes nothing, and keeps the connection.
+   */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (!this.#hasEnded && performance.now() >= this.deadline) this.#timeOut();
+    if (!this.#hasEnded && this.#beforeStart !== null) this.#askBeforeStart(this.#beforeStart);
+    if (this.#hasEnded) throw new Error('given up before it was sent');
+    this.#isSent = true;
+  }
+
+  #askBeforeStart(beforeStart: () => void): void {
+    try {
+      beforeStart();
+    } catch (error) {
+      const failure =
+        error instanceof TransportFailure
+          ? error
+          : this.#failure('cancelled', 'it must not be sent any more', error);
+      this.#end(failure);
+    }
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: HttpResponse['headers'],
+  ): void {
+    // undici fails the request at a 100 or 101; other interim responses are passed over.
+    if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
+    this.#response = new IncomingResponse(status, headers, this.#enteredAt);
+    const encoding = encodingOf(headers);
+    if (encoding === null) return;
+    const shown = redact(encoding, secretsOf(this.credentials), maxShownEncoding);
+    this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#hasEnded || controller !== this.#controller) return;
+    if (this.#isRead && !this.target.services.reads.arrive(this, chunk.length)) {
+      this.#giveUp(this.#failure('no room', 'there is no room for the answer'));
+      return;
+    }
+    this.#response?.add(chunk);
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    if (controller !== this.#controller) return;
+    this.target.lane.gate.leave(this, true);
+    if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end());
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController | null | undefined, error: Error): void {
+    // A request that was never started has no controller.
+    if ((controller ?? null) !== this.#controller) return;
+    const { lane, services } = this.target;
+    lane.gate.leave(this);
+    if (this.#hasEnded) return;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+      this.#stopReading(`the answer is longer than ${services.maxBodyBytes} bytes`);
+    } else if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+      // The bank answered, with a status that undici does not pass on.
+      this.#end(this.#failure('refused', `its headers are longer than ${maxHeaderSize} bytes`));
+    } else {
+      const message =
+        describeTlsFailure(error) ?? (this.#isSent ? 'the connection broke' : lane.noConnection);
+      this.#end(this.#failure('unavailable', message, error));
+    }
+  }
+
+  /** Stops reading: for an error response, the status is enough. */
+  #stopReading(message: string): void {
+    const [controller, response] = [this.#controller, this.#response];
+    const isError = response !== null && (response.status < 200 || response.status > 299);
+    this.#end(isError ? response.end() : this.#failure('refused', message));
+    controller?.abort(new Error(message));
+  }
+
+  /** Ends the call, wherever it is. */
+  #giveUp(failure: TransportFailure): void {
+    const controller = this.#controller;
+    if (this.#isWaiting) {
+      this.#isWaiting = false;
+      this.target.lane.gate.cancel(this);
+    }
+    if (this.#hasEnded) {
+      // It waits for its second attempt, or for time to parse its answer.
+      this.#finish(failure);
+      return;
+    }
+    const isSent = this.#isSent;
+    this.#end(failure);
+    // If the connection is still being opened, the request leaves it once it is open or has failed.
+    if (isSent) controller?.abort(failure);
+  }
+
+  /** All readers give up, although the timer of their deadlines is late. */
+  #timeOut(): void {
+    for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
+  }
+
+  #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
+    return new TransportFailure(reason, this.#isSent, message, cause);
+  }
+
+  /** The end of an attempt. */
+  #end(result: HttpResult): void {
+    this.#hasEnded = true;
+    const { breaker, operation } = this.target;
+    const { retries, refusedReads } = this.target.services;
+    if (operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
+    if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
+    this.#report(result);
+    // The operation may end while its call is reported.
+    if (this.isOver) return;
+    const isFirst = this.#isRead && this.resendCount === 0;
+    if (isFirst) retries.noteFirstAttempt();
+    if (!isFirst || !isTransient(result) || !this.#awaitRetry(retries)) this.#finish(result);
+  }
+
+  #report(result: HttpResult): void {
+    const { onCall } = this.target.services;
+    const trace = this.#trace;
+    if (onCall === undefined && trace === null) return;
+    const report = reportOf(this, result, performance.now() - this.#attemptBegunAt, trace);
+    this.#trace = null;
+    this.#begunBy?.context(() => {
+      onCall?.(report);
+      trace?.end(report);
+    });
+  }
+
+  /** Waits for a short while, and tries again. Returns false if there is no time for it, or too much was tried again lately. */
+  #awaitRetry(retries: RetryBudget): boolean {
+    const delayMs = retryDelayMs();
+    if (performance.now() + delayMs >= this.deadline || !retries.take()) return false;
+    this.#retryTimer = setTimeout(() => this.#again(), delayMs).unref();
+    return true;
+  }
+
+  #again(): void {
+    this.#retryTimer = null;
+    const { reads } = this.target.services;
+    reads.release(this);
+    if (performance.now() >= this.deadline) {
+      this.#timeOut();
+      return;
+    }
+    this.resendCount++;
+    if (this.trackId !== null) this.trackId = randomUUID();
+    this.#attempt();
+  }
+
+  /** The end of the last attempt. */
+  #finish(result: HttpResult): void {
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    this.#retryTimer = null;
+    const [reader] = this.readers;
+    if (!this.#isRead) {
+      this.isOver = true;
+      this.readers = noReaders;
+      this.#begunBy = null;
+      reader?.receive(result);
+    } else if (result instanceof TransportFailure) this.settle(null, mapTransportFailure(this, result));
+    else if (result.status < 200 || result.status > 299) this.settle(null, mapErrorResponse(this, result));
+    else readInSlices(this, result);
+  }
+
+  /** The end of the call: all readers get the result, or the error. */
+  settle(result: ReadResult | null, error: unknown): void {
+    this.isOver = true;
+    this.target.services.reads.settle(this, result, error);
+  }
+
+  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
+  release(): void {
+    this.#begunBy = null;
+    this.credentials = noCredentials;
+    this.countedAs = noCredentials.caller;
+    this.#headers = [];
+    this.#response = null;
+  }
+}

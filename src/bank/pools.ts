@@ -1,0 +1,173 @@
+import type { SecureContext } from 'node:tls';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { Gate, type OperationUsage } from './gate.ts';
+import { createConnector, tlsOptions } from './tls.ts';
+
+/** How the bank is reached if the connection is not a direct one. */
+interface NetworkOptions {
+  /** The client certificate, and the authorities for the bank's certificate. Node's authorities by default. */
+  readonly secureContext?: SecureContext | undefined;
+  /** The proxy to the bank; null for none. */
+  readonly proxyUrl?: string | null | undefined;
+}
+
+export interface PoolOptions {
+  readonly origin: string;
+  /** Calls that are under way at the same time, for reads and for writes each. */
+  readonly connections: number;
+  /** How many calls may wait until others end, for reads and for writes each; without a bound if omitted. */
+  readonly waitingCalls?: number | undefined;
+  /** The deadline for connecting, in milliseconds. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
+  readonly connectionMaxAgeMs?: number | undefined;
+  /** Whether connections for reads are kept for the next read; true by default. Connections for writes are never kept. */
+  readonly keepAlive?: boolean | undefined;
+  /** The longest answer, in bytes. */
+  readonly maxBodyBytes: number;
+  /** If omitted, connections go directly to the bank, and Node's certificates apply. */
+  readonly network?: NetworkOptions | undefined;
+}
+
+const defaults = { connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
+
+/** The calls of a bank operation over kept connections (reads), or over one for a single call each. */
+export interface PoolUsage extends OperationUsage {
+  readonly pool: 'kept' | 'alone';
+}
+
+/** The connections of one kind, and the calls that use them. */
+export interface Lane {
+  readonly gate: Gate;
+  /** The pool for a call that starts at this time. */
+  dispatcherAt(now: number): Dispatcher;
+  /** Says why there is no connection. */
+  readonly noConnection: string;
+}
+
+/** The connections to the bank. */
+export interface Lanes {
+  readonly reads: Lane;
+  /** For writes and payments. */
+  readonly writes: Lane;
+  usage(): readonly PoolUsage[];
+  /** The number of calls in progress: reads or writes, whichever are more. */
+  held(): number;
+  /** Opens new connections with these certificates from now on. Earlier connections get no further calls. */
+  useTls(secureContext: SecureContext): void;
+  /** Ends what is under way. Nothing is sent any more. */
+  close(): Promise<void>;
+}
+
+/**
+ * HTTP/1.1 to one origin. It follows no redirect, retries nothing and decodes no encoding. Reads share kept connections. Each
+ * write and payment has its own connection, which is closed after the answer: if the bank had just closed a kept connection,
+ * nobody would know whether the bank saw the request. undici's own deadlines are off: its header deadline counts in seconds and
+ * never fires during 1xx answers, and its body deadline never fires while bytes trickle in. `dispatch` is used instead of
+ * `request`, because its handler is called before the request is written: until that call, nothing was sent.
+ */
+export function createLanes(options: PoolOptions): Lanes {
+  const {
+    origin,
+    connections,
+    waitingCalls = Number.POSITIVE_INFINITY,
+    network = {},
+    keepAlive = true,
+  } = options;
+  const { proxyUrl = null } = network;
+  const { connectTimeoutMs = defaults.connectTimeoutMs, connectionMaxAgeMs = defaults.connectionMaxAgeMs } =
+    options;
+  /** The dispatchers that were opened and may still have calls. */
+  const opened = new Set<Dispatcher>();
+
+  function openPools(secureContext: SecureContext | undefined) {
+    const connector = createConnector(connectTimeoutMs, secureContext);
+    return (isKept: boolean): Dispatcher => {
+      const poolOptions = {
+        connections,
+        pipelining: isKept && keepAlive ? 1 : 0,
+        maxResponseSize: options.maxBodyBytes,
+        allowH2: false,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      };
+      const dispatcher =
+        proxyUrl === null
+          ? new Pool(origin, { ...poolOptions, connect: connector })
+          : new ProxyAgent({ ...poolOptions, ...proxyOptions(proxyUrl, connectTimeoutMs, secureContext) });
+      opened.add(dispatcher);
+      return dispatcher;
+    };
+  }
+
+  let open = openPools(network.secureContext);
+  let isClosed = false;
+  function createLane(isKept: boolean) {
+    let dispatcher = open(isKept);
+    let openedAt = performance.now();
+    /** Opens a new pool. Calls of the old pool continue to their end. */
+    const renew = () => {
+      if (isClosed) return;
+      const old = dispatcher;
+      dispatcher = open(isKept);
+      openedAt = performance.now();
+      old.close().then(
+        () => opened.delete(old),
+        () => {},
+      );
+    };
+    return {
+      gate: new Gate({ max: connections, maxWaiting: waitingCalls }),
+      dispatcherAt(now: number) {
+        // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
+        if (now - openedAt >= connectionMaxAgeMs) renew();
+        return dispatcher;
+      },
+      renew,
+      noConnection: proxyUrl === null ? 'no connection' : 'no way through the proxy',
+    };
+  }
+  const [reads, writes] = [createLane(true), createLane(false)];
+
+  const usageOf = ({ gate }: Lane, pool: PoolUsage['pool']) =>
+    gate.usage.map((usage) => ({ ...usage, pool }));
+  return {
+    reads,
+    writes,
+    usage: () => [...usageOf(reads, 'kept'), ...usageOf(writes, 'alone')],
+    held: () => Math.max(reads.gate.held, writes.gate.held),
+    useTls(secureContext) {
+      open = openPools(secureContext);
+      reads.renew();
+      writes.renew();
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...opened].map((dispatcher) => dispatcher.destroy()));
+    },
+  };
+}
+
+/**
+ * `proxyTunnel`, because for a bank of plain http undici would otherwise ask the proxy for each request, and drop the pool's
+ * options. A proxy that does not answer to CONNECT is given up after the deadline for connecting, which undici rounds to seconds.
+ */
+const proxyOptions = (
+  proxyUrl: string,
+  connectTimeoutMs: number,
+  secureContext: SecureContext | undefined,
+) => {
+  const { username, password, origin } = new URL(proxyUrl);
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const token = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  return {
+    uri: origin,
+    ...(user === '' && secret === '' ? {} : { token }),
+    proxyTunnel: true,
+    connectTimeout: connectTimeoutMs,
+    requestTls: tlsOptions(secureContext),
+    proxyTls: { ...tlsOptions(undefined), autoSelectFamily: true },
+    clientFactory: (url: URL, more: object) => new Pool(url, { ...more, headersTimeout: connectTimeoutMs }),
+    factory: (url: URL, more: object) => new Pool(url, more),
+  };
+};

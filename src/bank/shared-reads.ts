@@ -1,0 +1,323 @@
+import { LRUCache } from 'lru-cache';
+import { BankqlError, type ErrorCode } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
+import { parsedTimes } from '../load/capacity.ts';
+import type { Call } from './call.ts';
+import type { Identity } from './credentials.ts';
+import { OperationDeadline, type Waiter } from './deadline.ts';
+import { mapTransportFailure } from './errors.ts';
+import { type HttpResult, TransportFailure } from './http-message.ts';
+import { keyOf } from './request.ts';
+
+/**
+ * The source of an answer: its own call, a shared call, the cache, or a stale entry of the cache because the bank is
+ * unavailable.
+ */
+export type ReadSource = 'bank' | SharedSource;
+export type SharedSource = 'joined' | 'cached' | 'stale';
+
+export interface SharedReadsOptions {
+  /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
+  readonly publicCacheTtlMs: number;
+  /** The memory that cached public data may take, in bytes. */
+  readonly publicCacheBytes: number;
+  /** The memory that answers to reads may take until they are parsed, in bytes. No bound if omitted. */
+  readonly arrivingBytes?: number;
+  /** The deadline of a read, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Called when a read was answered without a call of its own; it must not throw. */
+  readonly onShared?: ((operation: string, how: SharedSource) => void) | undefined;
+}
+
+/** The most bytes of bank answers that a GraphQL operation may hold. */
+export interface ReadBudget {
+  /**
+   * Counts bytes of an answer, which is kept until the operation ends. Returns false if that is too much. A negative number
+   * releases bytes.
+   */
+  keep(bytes: number): boolean;
+}
+
+/** How long a reader waits, and whether it may share another's call. */
+export interface ReadLimits {
+  /** Shared by all reads of an operation; as long as the call itself takes if omitted. */
+  readonly operationDeadline?: OperationDeadline | null;
+  /** The budget of the GraphQL operation (default: none, so that nothing is bounded). */
+  readonly readBudget?: ReadBudget | null;
+  /** Whether to join no call and skip the cache, so that the reads of a mutation see its writes. */
+  readonly unshared?: boolean;
+  /**
+   * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
+   * throw.
+   */
+  readonly onSource?: ((source: SharedSource, operation: string, ageMs: number) => void) | undefined;
+}
+
+/** The result of a read. It may be shared, and must not be modified. */
+export interface ReadResult {
+  readonly answer: unknown;
+  /** The Track-ID of the call that was answered; null for an operation without one. */
+  readonly trackId: string | null;
+  /** The size of the bank's response, in bytes on the wire. */
+  readonly bytes: number;
+  /** The HTTP status of the bank's response. */
+  readonly status: number;
+  /** False if a value in it is an error: such answers are not cached. */
+  readonly isValid: boolean;
+}
+
+/** Errors of an unavailable bank, for which a stale answer may be served. */
+const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED']);
+
+/** How long a stale answer may be served while the bank is unavailable. */
+const staleMs = 10 * 60 * 1000;
+/** The memory of an entry of the cache beside its answer, which may be as short as `{}`, in bytes. */
+const entryBytes = 500;
+/** An answer up to this size may always arrive, in bytes. */
+const smallAnswer = 128 * 1024;
+/** How many readers of one call continue in one iteration of the event loop. */
+const settledAtOnce = 8;
+const publicGroup = 'public';
+
+interface CachedRead {
+  readonly result: ReadResult;
+  readonly storedAt: number;
+}
+
+/**
+ * Shares reads. If the same caller (all three credentials, byte for byte) repeats a read while it is in flight, both use one
+ * call. Public data, which is requested without caller headers, is shared by all callers with the same subscription key, cached
+ * for a while, and served for ten minutes more while the bank is unavailable.
+ *
+ * Every end of a call is shared, its failure too. A reader's own are its cancellation, its deadline, and no room in its budget.
+ *
+ * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not join calls
+ * started before it, and the answers of those are not cached. Other processes notice no write.
+ */
+export class SharedReads {
+  readonly #options: SharedReadsOptions;
+  readonly #cache: LRUCache<string, CachedRead> | null;
+  /** The calls that can be joined, by group and key. */
+  readonly #open = new Map<string, Map<string, Call>>();
+  /** The bytes of all answers that are not parsed yet. */
+  #arriving = 0;
+
+  constructor(options: SharedReadsOptions) {
+    const { publicCacheTtlMs, publicCacheBytes } = options;
+    this.#options = options;
+    this.#cache =
+      publicCacheTtlMs === 0
+        ? null
+        : new LRUCache({
+            maxSize: publicCacheBytes,
+            sizeCalculation: ({ result }, key) => parsedTimes * result.bytes + 2 * key.length + entryBytes,
+          });
+  }
+
+  /**
+   * The answer to a read: from the cache, from the same read in flight, or from this call, which then begins. `wanted`: the
+   * answer alone, or the whole result.
+   * Errors: BankqlError: those of the call, and those of a reader that gives up.
+   */
+  read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
+    const { operationDeadline, unshared = false } = limits;
+    const ended = operationDeadline?.ended ?? null;
+    if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
+    const { operation, credentials } = call;
+    const isPublic = operation.audience === 'public';
+    const group = isPublic ? publicGroup : credentials.id;
+    const key = isPublic
+      ? `${credentials.keyId} ${keyOf(call.path, call.body)}`
+      : keyOf(call.path, call.body);
+    const known = isPublic && !unshared ? this.#cached(key) : null;
+    if (known !== null && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
+      this.note(operation.id, limits, 'cached');
+      return Promise.resolve(wanted === 'answer' ? known.result.answer : known.result);
+    }
+    const inFlight = unshared ? undefined : this.#open.get(group)?.get(key);
+    const joined = inFlight !== undefined && performance.now() < inFlight.joinableUntil ? inFlight : null;
+    return new Promise((resolve, reject) => {
+      const { timeoutMs } = this.#options;
+      const reader = new Reader(
+        joined ?? call,
+        credentials.caller,
+        limits,
+        timeoutMs,
+        wanted,
+        resolve,
+        reject,
+      );
+      reader.known = known;
+      reader.isJoined = joined !== null;
+      if (joined !== null) return joined.join(reader);
+      if (!unshared) this.#add(call, group, key);
+      call.begin(reader);
+    });
+  }
+
+  /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
+  endJoining({ operation, credentials }: Call): void {
+    this.#open.delete(credentials.id);
+    if (operation.audience === 'public') this.#open.delete(publicGroup);
+  }
+
+  /** After a write that may have changed something. */
+  invalidate(call: Call): void {
+    this.endJoining(call);
+    if (call.operation.audience === 'public') this.#cache?.clear();
+  }
+
+  #add(call: Call, group: string, key: string): void {
+    call.group = group;
+    call.key = key;
+    getOrMake(this.#open, group, () => new Map<string, Call>()).set(key, call);
+  }
+
+  /** Nobody joins this call any more. Returns whether others could until now. */
+  #close(call: Call): boolean {
+    const { group, key } = call;
+    const open = group === null ? undefined : this.#open.get(group);
+    if (group === null || open?.get(key) !== call) return false;
+    open.delete(key);
+    if (open.size === 0) this.#open.delete(group);
+    return true;
+  }
+
+  /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
+  settle(call: Call, result: ReadResult | null, error: unknown): void {
+    this.release(call);
+    if (this.#close(call) && call.group === publicGroup && result?.isValid === true)
+      this.#cache?.set(call.key, { result, storedAt: performance.now() });
+    this.#serve(call, result, error);
+  }
+
+  /** Some readers continue now, the others in later iterations of the event loop. */
+  #serve(call: Call, result: ReadResult | null, error: unknown): void {
+    for (const reader of call.readers.splice(0, settledAtOnce)) {
+      if (result !== null) reader.succeed(result);
+      else reader.fail(error);
+    }
+    if (call.readers.length > 0) setImmediate(() => this.#serve(call, result, error));
+    else call.release();
+  }
+
+  /**
+   * Counts bytes of an answer until it is parsed. Returns false if there is too much of it: a long answer may take at most half of the
+   * free bytes, so that there is always room for one more.
+   */
+  arrive(call: Call, bytes: number): boolean {
+    const { arrivingBytes = Number.POSITIVE_INFINITY } = this.#options;
+    call.arrived += bytes;
+    this.#arriving += bytes;
+    return call.arrived <= Math.max(smallAnswer, arrivingBytes - this.#arriving);
+  }
+
+  /** The bytes of a call's answer are parsed, or will not be. */
+  release(call: Call): void {
+    this.#arriving -= call.arrived;
+    call.arrived = 0;
+  }
+
+  #cached(key: string): CachedRead | null {
+    const known = this.#cache?.get(key) ?? null;
+    if (known === null || performance.now() - known.storedAt < this.#options.publicCacheTtlMs + staleMs)
+      return known;
+    this.#cache?.delete(key);
+    return null;
+  }
+
+  note(operation: string, { onSource }: ReadLimits, source: SharedSource, ageMs = 0): void {
+    this.#options.onShared?.(operation, source);
+    onSource?.(source, operation, ageMs);
+  }
+}
+
+/** What a reader gets: a read's answer, or its result with its details; or the response to a call that nobody shares. */
+type Wanted = 'answer' | 'result' | 'response';
+
+/** One who waits for a call, until its operation ends. */
+export class Reader implements Waiter {
+  readonly call: Call;
+  readonly caller: Identity;
+  readonly limits: ReadLimits;
+  readonly wanted: Wanted;
+  readonly operationDeadline: OperationDeadline;
+  /** When it would give up if its operation had time enough. */
+  readonly wholeTime: number;
+  readonly deadline: number;
+  /** A cached answer, which is no longer fresh: better than none. */
+  known: CachedRead | null = null;
+  isJoined = false;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    call: Call,
+    caller: Identity,
+    limits: ReadLimits,
+    timeoutMs: number,
+    wanted: Wanted,
+    resolve: (value: unknown) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.call = call;
+    this.caller = caller;
+    this.limits = limits;
+    this.wanted = wanted;
+    this.operationDeadline = limits.operationDeadline ?? new OperationDeadline();
+    this.wholeTime = performance.now() + timeoutMs;
+    this.deadline = Math.min(this.wholeTime, this.operationDeadline.deadline);
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  onEnd(failure: TransportFailure): void {
+    this.call.leave(this, failure);
+  }
+
+  /** The response to a call that nobody shares, or its failure. */
+  receive(result: HttpResult): void {
+    this.operationDeadline.removeWaiter(this);
+    if (result instanceof TransportFailure) this.#reject(result);
+    else this.#resolve(result);
+  }
+
+  /** The result of the call. */
+  succeed(result: ReadResult): void {
+    this.operationDeadline.removeWaiter(this);
+    if (this.limits.readBudget?.keep(result.bytes) === false) {
+      this.leave(new TransportFailure('no room', true, 'there is no room for the answer'));
+      return;
+    }
+    if (this.isJoined) this.#note('joined');
+    this.#resolve(this.wanted === 'answer' ? result.answer : result);
+  }
+
+  /** The failure of the call. */
+  fail(error: unknown): void {
+    this.operationDeadline.removeWaiter(this);
+    if (error instanceof BankqlError && unavailableCodes.has(error.code) && this.#serveStale()) return;
+    if (this.isJoined) this.#note('joined');
+    this.#reject(error);
+  }
+
+  /** The reader's own end, before that of the call. */
+  leave(failure: TransportFailure): void {
+    this.operationDeadline.removeWaiter(this);
+    if ((failure.reason === 'timeout' || failure.reason === 'overloaded') && this.#serveStale()) return;
+    this.#reject(mapTransportFailure(this.call, failure));
+  }
+
+  #serveStale(): boolean {
+    if (this.known === null) return false;
+    const { result, storedAt } = this.known;
+    this.#note('stale', performance.now() - storedAt);
+    this.#resolve(this.wanted === 'answer' ? result.answer : result);
+    return true;
+  }
+
+  #note(source: SharedSource, ageMs?: number): void {
+    const { operation, target } = this.call;
+    target.services.reads.note(operation.id, this.limits, source, ageMs);
+  }
+}
