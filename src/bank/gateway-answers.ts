@@ -71,7 +71,8 @@ const knownTexts: readonly KnownText[] = [
   ...texts('credentials', 401, 'Token verification failed', 'HTTP 401 Unauthorized'),
   // Spring Security: https://github.com/spring-projects/spring-security, messages.properties. Its other text is the status' name.
   ...texts('credentials', 401, 'Full authentication is required to access this resource', 'Bad credentials'),
-  // Open Bank Project: https://github.com/OpenBankProject/OBP-API, ErrorMessages.scala
+  // Open Bank Project: https://github.com/OpenBankProject/OBP-API, ErrorMessages.scala. JwtUtil.scala appends the text of its library,
+  // and newer versions the exception too.
   ...texts(
     'credentials',
     401,
@@ -87,6 +88,8 @@ const knownTexts: readonly KnownText[] = [
     'OBP-20200: The application cannot be identified.',
     'OBP-20201: OAuth2 is not allowed at this instance.',
     "OBP-20202: OAuth2's Access Token cannot be verified.",
+    'OBP-20204: Bad JWT error. Expired JWT',
+    'OBP-20204: Bad JWT error. Expired JWT <- com.nimbusds.jwt.proc.BadJWTException: Expired JWT',
     'OBP-20208: Cannot match the issuer and JWKS URI at this server instance.',
     'OBP-20209: The token have no linked consumer.',
     'OBP-20214: OAuth2 Access Token is not recognised at this instance.',

@@ -31,18 +31,31 @@ export function contradicts(
   }
   const text = scalarOf(value) ?? '';
   const meaning = meaningOf(text, options.bankWords, true);
-  if (outcome === 'rejected')
-    return words.successName.test(folded)
-      ? isYes(value)
-      : words.statusNames.has(folded) && /done|accepted/.test(meaning ?? '');
+  const isOwn = folded === 'description' && value === options.sent.description;
+  if (outcome === 'rejected') {
+    if (words.successName.test(folded)) return isYes(value);
+    if (words.statusNames.has(folded) && meaning === 'accepted') return true;
+    return !isOwn && speaksOfExecution(text, options.bankWords);
+  }
   // A word that is neither yes nor that of a success may be a no in any language.
   const isOtherWord = /^\p{L}+$/u.test(text) && !isYes(value) && meaning !== 'done';
   if (words.successName.test(folded) && (isNo(value) || isOtherWord)) return true;
   // Zero is the code of a success in some banks.
   if (words.statusNames.has(folded) && isNo(value) && text !== '0') return true;
   if ((words.statusNames.has(folded) || words.codeNames.has(folded)) && /^[45]\d\d$/.test(text)) return true;
-  const isOwn = folded === 'description' && value === options.sent.description;
   return !isOwn && speaksAgainst(text, outcome, options.bankWords);
+}
+
+const wordsOf = (text: string): string[] => text.split(/[^\p{L}\p{N}]+/u);
+
+/** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
+export function speaksOfExecution(said: string, bankWords: BankWords): boolean {
+  if (words.taughtMeaning(said, bankWords) === 'rejected') return false;
+  if (said.length > maxText) return true;
+  const single = wordsOf(withoutUuids(said));
+  if (single.some(words.isDuplicateWord)) return true;
+  const isDone = (word: string) => meaningOf(word, bankWords, false) === 'done';
+  return single.some(isDone) && !single.some(words.isNoWord);
 }
 
 /** Longer texts are not read, so that they may say anything. */
@@ -55,7 +68,7 @@ export function speaksAgainst(said: string, outcome: Meaning, bankWords: BankWor
   if (!/\p{L}/u.test(said)) return words.taughtMeaning(said, bankWords) === 'rejected';
   const text = withoutUuids(said);
   if (isReason(words.readText(text, bankWords)) || words.failureInText.test(fold(text))) return true;
-  const single = text.split(/[^\p{L}\p{N}]+/u);
+  const single = wordsOf(text);
   const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
   return [text, ...single, ...pairs].some((word) => words.speaksAgainst(word, outcome, bankWords));
 }

@@ -110,6 +110,7 @@ const noWords = setOf(`no not ko nok nack nak never cannot unable without imposs
   wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
   reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
   AM05 DUPL`);
+export const isNoWord = (word: string): boolean => noWords.has(fold(word));
 /** Words with which a text says that a payment still waits. */
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
@@ -159,6 +160,9 @@ const codeTexts: ReadonlyMap<string, string> = new Map(
 );
 /** Codes of duplicates: the bank has the payment already, and may have executed it. */
 export const duplicateCodes = setOf('AM05 DUPL');
+/** Whether a word says that the payment was made before. */
+export const isDuplicateWord = (word: string): boolean =>
+  duplicateCodes.has(fold(word)) || /^(?:already|duplicat.*)$/.test(fold(word));
 /** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
 const neutralTexts =
   setOf(`error bad_request payment_required method_not_allowed payload_too_large content_too_large

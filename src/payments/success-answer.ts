@@ -17,7 +17,7 @@ import {
   type Sent,
   scalarOf,
 } from './answer-values.ts';
-import { contradicts, speaksAgainst } from './contradiction.ts';
+import { contradicts, speaksAgainst, speaksOfExecution } from './contradiction.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
@@ -54,6 +54,8 @@ export interface About extends ReadOptions {
   readonly isRequest: boolean;
   readonly isEntry: boolean;
   readonly stated: Meaning | null;
+  /** The codes beside a text, which may be the one that a standard gives to its code. */
+  readonly codes: readonly string[];
 }
 type Members = Readonly<Record<string, unknown>>;
 export type Member = readonly [name: string, value: unknown];
@@ -65,7 +67,7 @@ const checksOf = (checks: Checks): ReadonlyMap<string, Check> => new Map(Object.
 
 export function readSuccess({ kind, value }: AnswerBody, options: ReadOptions): Finding {
   const isRequest = options.operation.envelope !== null;
-  const about: About = { ...options, isRequest, isEntry: false, stated: null };
+  const about: About = { ...options, isRequest, isEntry: false, stated: null, codes: [] };
   if (kind === 'empty') return finding('done');
   if (typeof value === 'string') return finding(meaningOf(value, options.bankWords, isRequest));
   if (isRequest) return readRequests(value, about);
@@ -79,7 +81,8 @@ function readObject(object: Members, about: About): Finding {
   const statuses = members.flatMap((member) => statusesIn(member, about));
   const meanings = meaningsIn(members, about);
   const [stated = null] = meanings.every((meaning) => meaning === meanings[0]) ? meanings : [];
-  const strange = members.filter(([name, value]) => !isKnown(fold(name), value, { ...about, stated }));
+  const codes = members.flatMap(([name, value]) => (fold(name) === 'code' ? [scalarOf(value) ?? ''] : []));
+  const strange = members.filter(([name, value]) => !isKnown(fold(name), value, { ...about, stated, codes }));
   const names = strange.flatMap(([name, value]) => pathsOf(name, value));
   const isAccepted =
     meanings.includes('accepted') &&
@@ -129,7 +132,9 @@ export function isKnown(folded: string, value: unknown, about: About): boolean {
   if (stated === null) return false;
   if (isReasonName(folded) && words.taughtMeaning(text, bankWords) === stated) return true;
   if (stated === 'rejected' && words.reasonNames.has(folded))
-    return isReason(folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords));
+    return isReason(
+      folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords, about.codes),
+    );
   return besideStatus.get(folded)?.(value, about) ?? false;
 }
 
@@ -137,7 +142,7 @@ export function isKnown(folded: string, value: unknown, about: About): boolean {
 const repeats =
   (sentOf: (sent: Sent) => string | null, read: (text: string) => string | null): Check =>
   (value, about) =>
-    isSame(value, sentOf(about.sent), read) ?? (about.stated !== null && isFreeText(value));
+    isSame(value, sentOf(about.sent), read) ?? statedText(value, about);
 const every = (checks: Checks): Check => {
   const known = checksOf(checks);
   return (value, about) =>
@@ -152,13 +157,14 @@ const either =
     one(value, about) || other(value, about);
 
 /** Whether a free text of the bank says nothing about the outcome. */
-const isFreeText = (value: unknown): boolean => {
+const isFreeText: Check = (value, about) => {
   const text = scalarOf(value);
   if (text === null)
     return (
       value === null ||
-      (Array.isArray(value) && value.every((entry) => !Array.isArray(entry) && isFreeText(entry)))
+      (Array.isArray(value) && value.every((entry) => !Array.isArray(entry) && isFreeText(entry, about)))
     );
+  if (about.stated === 'rejected' && speaksOfExecution(text, words.noBankWords)) return false;
   return !words.isTellingWord(text) && !speaksAgainst(text, 'accepted', words.noBankWords);
 };
 const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
@@ -176,16 +182,18 @@ const payee = every({
   bankid: repeats(({ toBankId }) => toBankId, bankCode),
 });
 const payer = every({ accountid: payersAccount, bankid: payersBank });
-const description: Check = (value, { sent, isEntry, stated }) =>
+/** A free text of a record, which needs a status that decides. */
+const statedText: Check = (value, about) => about.stated !== null && isFreeText(value, about);
+const description: Check = (value, about) =>
   isEmptyText(value) ||
-  (sent.description ? value === sent.description : isEntry && stated !== null && isFreeText(value));
+  (about.sent.description ? value === about.sent.description : about.isEntry && statedText(value, about));
 
 /** Members that repeat the payment, its creation time, and links to itself. */
 const repetitions = checksOf({
   ...{ amount, currency, description, value: every({ amount, currency }), to: payee, from: payer },
   body: every({
     ...{ to: payee, value: every({ amount, currency }), description, from: payer },
-    challengetype: (value, { stated }) => stated !== null && isFreeText(value),
+    challengetype: statedText,
   }),
   ...each(words.creationNames, (value, { now, sent }) => isPast(value, now, sent.createdAt)),
   // Beside no status, a link to the status is there to be asked.
@@ -209,7 +217,7 @@ const besideStatus = checksOf({
     ...each(words.freeTextNames.details, isFreeText),
     ...each(
       words.freeTextNames.stopped,
-      (value, { stated }) => isEmptyText(value) || (stated === 'rejected' && isFreeText(value)),
+      (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),
     ),
     ...{ completed: ownDate, posted: ownDate },
     // The meanings of all statuses were compared before.
@@ -313,7 +321,10 @@ export const speaksOfFailure = (value: unknown, options: ReadOptions): boolean =
     contradicts(member, 'accepted', options),
   );
 
+/** The paths of a member, at least one: the members of its object, or of the first object of its list. */
 const pathsOf = (name: string, value: unknown): string[] => {
   const inner: unknown = Array.isArray(value) ? value[0] : value;
-  return isObject(inner) ? Object.keys(inner).map((part) => `${name}.${part}`) : [name];
+  return isObject(inner) && !isEmptyContainer(inner)
+    ? Object.keys(inner).map((part) => `${name}.${part}`)
+    : [name];
 };

@@ -209,6 +209,11 @@ describe('what is not what it looks like', () => {
     '{"id":"T","status":"COMPLETED","other_account":"Insufficient funds"}',
     '{"id":"T","transaction_ids":[]}',
     '{"error":{"id":"T"}}',
+    '{"id":"T","errors":[{},{"code":"FAILED"}]}',
+    '{"id":"T","status":"COMPLETED","challenges":[{},{"id":"c"}]}',
+    '{"status":"REJECTED","executed":[{}]}',
+    '{"status":"REJECTED","challenge":"executed"}',
+    '{"id":"T","status":"REJECTED","metadata":{"narrative":"The payment was booked before"}}',
   ])('is UNKNOWN: %s', (body) => {
     expect(stateOf(200, body)).toBe('UNKNOWN');
   });
@@ -362,6 +367,10 @@ describe('the key is free again', () => {
     [401, '{"error":"invalid_token","error_description":"Token verification failed"}'],
     [401, '{"errors":[{"code":"401","message":"Unauthorized","requestId":"4d2c"}]}'],
     [401, '{"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}'],
+    [
+      401,
+      '{"code":401,"message":"OBP-20204: Bad JWT error. Expired JWT <- com.nimbusds.jwt.proc.BadJWTException: Expired JWT"}',
+    ],
     [401, '{"error":"OBP-20214: OAuth2 Access Token is not recognised at this instance."}'],
     [429, '{"statusCode":429,"message":"Rate limit is exceeded. Try again in 3 seconds."}'],
     [403, '{"statusCode":403,"message":"Out of call volume quota. Quota will be replenished in 01:23:45."}'],
@@ -564,6 +573,25 @@ describe('a bank that the operator teaches', () => {
     ],
     ['UNKNOWN', '{"data":{"status":"RJCT","created":"2021-03-01"}}', status('data.status')],
     ['UNKNOWN', '{"data":{"status":"RJCT"},"executed":true}', status('data.status')],
+    ...[
+      '"message":"The payment was executed"',
+      '"messages":["Already executed; cannot be executed again"]',
+      '"reason":{"code":"AM05"}',
+      '"result":"success"',
+    ].map((member): [string, string, BankWords] => [
+      'UNKNOWN',
+      `{"data":{"state":"REF"},${member}}`,
+      status('data.state', [], ['REF']),
+    ]),
+    ...[
+      '"message":"Your payment could not be processed"',
+      '"reason":{"code":"AM04"}',
+      '"message":"Deckung fehlt"',
+    ].map((member): [string, string, BankWords] => [
+      'REJECTED',
+      `{"data":{"state":"REF"},${member}}`,
+      status('data.state', [], ['REF']),
+    ]),
     ['DONE', '[{"id":"T"}]', receipt('0.id')],
     ['DONE', '"T-1"', receipt('.')],
     ['UNKNOWN', '{"data":{"id":""}}', receipt('data.id')],
