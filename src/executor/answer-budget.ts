@@ -64,21 +64,27 @@ export const answerTooLong = (bytes: number) =>
 
 /** Counts one operation's use of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
-  /** Completed values so far. Changed by the methods below only. */
+  /** Completed values so far. The executor adds to it, and calls `check` if it is more than `valuesMark`. */
   values = 0;
-  /** The size of the values so far in JSON; a lower bound. Changed by the methods below only. */
+  /** The size of the values so far in JSON; a lower bound. The executor adds to it, and calls `check` if it is more than `bytesMark`. */
   bytes = 0;
+  /** The number of values that needs no check. */
+  valuesMark = 0;
+  /** The number of bytes that needs no check. */
+  bytesMark: number;
   readonly #limits: AnswerLimits;
   readonly #holder: ValueHolder | null;
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
-  /** How many values the operation may still use before it takes more from the process. */
-  #room = valuesAtOnce;
+  /** How many values the answer may have before the operation takes more from the process. */
+  #room = 0;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
     this.#limits = limits;
     this.#holder = holder;
+    this.bytesMark = limits.bytes;
+    this.#addRoom(valuesAtOnce);
   }
 
   /** Why the operation was ended; null while it is within its limits. */
@@ -101,19 +107,22 @@ export class AnswerBudget {
    * are created. Errors: AnswerLimitError.
    */
   spend(values: number, bytes: number): void {
-    const { values: mostValues, bytes: mostBytes, cost = 1 } = this.#limits;
     this.values += values;
     this.bytes += bytes;
-    this.#room -= values * cost;
-    if (this.values > mostValues)
-      throw (
-        this.#exceeded ??
-        this.#end(
-          new AnswerLimitError(`The answer holds more than ${mostValues} values (fields and list entries)`),
-        )
+    if (this.values > this.valuesMark || this.bytes > this.bytesMark) this.check();
+  }
+
+  /** Takes more room, or ends the operation, after a mark was passed. Errors: AnswerLimitError. */
+  check(): void {
+    const { values, bytes } = this.#limits;
+    if (this.#exceeded !== null) throw this.#exceeded;
+    if (this.values > values)
+      throw this.#end(
+        new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`),
       );
-    if (this.bytes > mostBytes) throw this.#exceeded ?? this.#end(answerTooLong(mostBytes));
-    if (this.#room < 0 && !this.#takeRoom()) throw this.#exceeded;
+    if (this.bytes > bytes) throw this.#end(answerTooLong(bytes));
+    if (this.values > this.#room) this.#takeRoom();
+    if (this.#exceeded !== null) throw this.#exceeded;
   }
 
   /**
@@ -121,17 +130,25 @@ export class AnswerBudget {
    * then the operation ends.
    */
   keep(values: number): boolean {
-    this.#room -= values;
-    return this.#exceeded === null && (this.#room >= 0 || this.#takeRoom());
+    if (this.#exceeded !== null) return false;
+    this.#addRoom(-values);
+    if (this.values > this.#room) this.#takeRoom();
+    return this.#exceeded === null;
   }
 
-  /** Takes more of the process's values. False if its caller has none left: then the operation ends. */
-  #takeRoom(): boolean {
-    const more = Math.ceil(Math.max(-this.#room, valuesAtOnce));
-    this.#room += more;
-    if (this.#holder?.takeValues(more) !== false) return true;
-    this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
-    return false;
+  /** Takes more of the process's values. The operation ends if its caller has none left. */
+  #takeRoom(): void {
+    const { cost = 1 } = this.#limits;
+    const more = Math.ceil(Math.max((this.values - this.#room) * cost, valuesAtOnce));
+    this.#addRoom(more);
+    if (this.#holder?.takeValues(more) === false)
+      this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
+  }
+
+  #addRoom(values: number): void {
+    const { values: most, cost = 1 } = this.#limits;
+    this.#room += values / cost;
+    this.valuesMark = Math.min(most, this.#room);
   }
 
   /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
@@ -158,7 +175,8 @@ export class AnswerBudget {
   /** After any exceeded limit, nothing more is built. */
   #end(error: AnswerLimitError): AnswerLimitError {
     this.#exceeded = error;
-    this.values = this.bytes = this.#failures = this.#searched = Infinity;
+    this.valuesMark = this.bytesMark = -1;
+    this.#failures = this.#searched = Infinity;
     return error;
   }
 }

@@ -29,7 +29,8 @@ import { nameBytes } from './answer-budget.ts';
 import { attempt } from './errors.ts';
 import { run } from './execute.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
-import { collectFields, fragmentsOf, isOfSource, type SelectedField, type Selection } from './selection.ts';
+import { knownResolver } from './known-resolvers.ts';
+import { collectFields, fragmentsOf, type SelectedField, type Selection } from './selection.ts';
 
 /**
  * Compiles operations. Other executors determine for each record of each request which fields are selected, their types, and how
@@ -60,8 +61,12 @@ export interface PreparedOperation {
   ): ExecutionResult | Promise<ExecutionResult>;
 }
 
-/** How many plans an operation keeps: one for each of the latest combinations of @skip and @include conditions. */
-export const maxPlans = 2;
+/** How many plans an operation keeps: one for each of the combinations of @skip and @include conditions that were used last. */
+const maxPlans = 8;
+
+/** The most plans that the operations of a document keep each. */
+export const plansOf = (document: DocumentNode): number =>
+  Math.min(maxPlans, 2 ** conditionsOf(document).length);
 
 /**
  * Prepares a query or a mutation for repeated execution, with a plan for each combination of its @skip and @include
@@ -71,17 +76,20 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
   const details = { schema, operation, fragments: fragmentsOf(document), hideSuggestions };
   const conditions = conditionsOf(document);
+  /** In the order of their last use. */
   const plans = new Map<string, OperationPlan | GraphQLError>();
 
+  const compile = (coerced: Readonly<Record<string, unknown>>): OperationPlan | GraphQLError => {
+    const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
+    return attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
+  };
   const planFor = (coerced: Readonly<Record<string, unknown>>): OperationPlan | GraphQLError => {
     const key = conditions.map((name) => coerced[name]).join();
-    const known = plans.get(key);
-    if (known !== undefined) return known;
-    const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
-    const plan = attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
-    const [oldest] = plans.keys();
-    if (plans.size === maxPlans && oldest !== undefined) plans.delete(oldest);
+    const plan = plans.get(key) ?? compile(coerced);
+    plans.delete(key);
     plans.set(key, plan);
+    const [oldest] = plans.keys();
+    if (plans.size > maxPlans && oldest !== undefined) plans.delete(oldest);
     return plan;
   };
 
@@ -149,9 +157,12 @@ export class ObjectPlan {
   readonly nameBytes: number;
   /** Whether a response name is `__proto__`, which would set the prototype of an ordinary object. */
   readonly namesPrototype: boolean;
+  /** Whether some fields may have been resolved before their object was there. */
+  readonly hasEarly: boolean;
 
   constructor(fields: readonly FieldPlan[]) {
     this.fields = fields;
+    this.hasEarly = fields.some(({ isEarly }) => isEarly);
     this.nameBytes = fields.reduce((bytes, { name }) => bytes + name.length + nameBytes, 0);
     this.namesPrototype = fields.some(({ name }) => name === '__proto__');
   }
@@ -206,10 +217,15 @@ export class ValuePlan {
 export class FieldPlan extends ValuePlan {
   /** The field's value if it is the same for every object, such as __typename. */
   readonly constant: string | undefined;
-  /** The resolver; null if the field reads the property of its object. */
-  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** The property that the resolver reads; null if it does anything else. */
+  readonly property: string | null;
+  /** The member of the object that has the property; null if the object itself has it. */
+  readonly holder: string | null;
+  readonly resolve: GraphQLFieldResolver<unknown, unknown>;
   /** Whether the resolver may read its `info`. */
   readonly takesInfo: boolean;
+  /** Whether the resolver may run before its object is there. */
+  readonly isEarly: boolean;
   /** The arguments if they are the same for each call; otherwise null, and Execution computes them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
 
@@ -225,8 +241,14 @@ export class FieldPlan extends ValuePlan {
     this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
     // Pothos gives each exposed field the default resolver.
     const { resolve = defaultFieldResolver } = field;
-    this.resolve = resolve === defaultFieldResolver ? null : resolve;
-    this.takesInfo = !isOfSource(field.resolve);
+    const { property, holder = null, usesOnlySource, isEarly } = knownResolver(resolve);
+    // Invalid arguments are errors, even if the resolver does not use them.
+    const onlyReads = field.args.length === 0 && (resolve === defaultFieldResolver || property !== undefined);
+    this.property = onlyReads ? (property ?? field.name) : null;
+    this.holder = holder;
+    this.resolve = resolve;
+    this.takesInfo = usesOnlySource !== true;
+    this.isEarly = isEarly === true;
     const [node] = nodes;
     this.arguments = node ? sharedArguments(field, node) : null;
   }

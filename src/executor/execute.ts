@@ -4,11 +4,22 @@ import {
   type GraphQLAbstractType,
   GraphQLError,
   type GraphQLLeafType,
+  type GraphQLSchema,
   isObjectType,
 } from 'graphql';
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
 import type { ObjectPlan, ValuePlan } from './compile.ts';
-import { type Data, type Execution, PendingField, PendingRoot, type PendingValue } from './execution.ts';
+import type { Execution } from './execution.ts';
+import { earlyResultsOf } from './known-resolvers.ts';
+import {
+  awaited,
+  countDown,
+  type Data,
+  PendingField,
+  PendingRoot,
+  type PendingValue,
+  type Place,
+} from './pending.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 
 /** Executes a plan. Never throws and never rejects. */
@@ -45,11 +56,11 @@ export function run(execution: Execution): ExecutionResult | Promise<ExecutionRe
 }
 
 /** The fields of the root, or a promise of them. Errors: GraphQLError, if a non-null field failed. */
-function executeRoot(execution: Execution, root: ObjectPlan): Data | Promise<Data> {
-  const pending = new PendingRoot(execution);
-  execution.root = pending;
-  const data = executeFields(root, undefined, pending);
-  return data instanceof PendingRoot || data instanceof PendingField ? pending.completed : data;
+function executeRoot(execution: Execution, plan: ObjectPlan): Data | Promise<Data> {
+  const root = new PendingRoot(execution);
+  execution.root = root;
+  const data = executeFields(plan, undefined, execution.placeOf(root));
+  return data === root ? root.completed : (data as Data);
 }
 
 /** The fields of a mutation, one after the other. */
@@ -67,77 +78,79 @@ async function executeSteps(execution: Execution, steps: readonly ObjectPlan[]):
  * Executes the selected fields of an object; returns the placeholder if some are pending. The fields are charged to the budget
  * after they have started. Errors: the error of a non-null field.
  */
-function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue): Data | PendingValue {
+function executeFields(plan: ObjectPlan, source: unknown, place: Place): Data | PendingValue {
   const { fields } = plan;
-  const { execution } = parent;
-  const { context } = execution;
+  const { execution } = place;
+  const { budget } = execution;
+  const record = (typeof source === 'object' && source !== null ? source : Object(source)) as Data;
+  const early = plan.hasEarly ? earlyResultsOf(record) : null;
   const data: Data = plan.namesPrototype ? Object.create(null) : {};
   let bytes = plan.nameBytes;
   let outstanding = 0;
   for (const field of fields) {
     let value: unknown = field.constant;
     if (value === undefined) {
-      // Needed only for a resolver that takes `info`, for an error, and for an object or list.
-      let pending: PendingField | null = null;
+      // Needed only for a resolver that takes `info`, for an error, and for a value that is no text.
+      let own: Place | null = null;
       try {
-        const given = field.arguments ?? execution.argumentsOf(field);
-        if (field.resolve !== null) {
-          if (field.takesInfo) pending = new PendingField(execution, parent, field, field.name);
-          value = field.resolve(source, given, context, pending as PendingField);
-        } else if (hasProperties(source)) {
-          // The default resolver.
-          value = source[field.field.name];
-          if (typeof value === 'function') {
-            pending = new PendingField(execution, parent, field, field.name);
-            value = value.call(source, given, context, pending);
+        const { property, holder } = field;
+        if (property !== null)
+          value = holder === null ? record[property] : (record[holder] as Data)[property];
+        // A method of the object: graphql's default resolver calls it.
+        if (property === null || typeof value === 'function') {
+          if (early?.has(field)) {
+            value = early.get(field);
+          } else {
+            const given = field.arguments ?? execution.argumentsOf(field);
+            if (field.takesInfo) own = place.memberAt(field, field.name);
+            value = field.resolve(source, given, execution.context, own?.field as PendingField);
           }
         }
         if (typeof value !== 'string' || !field.isText) {
-          if (typeof value === 'object' && value !== null && 'then' in value && isPromise(value)) {
-            pending ??= new PendingField(execution, parent, field, field.name);
-            value = pending.awaitValue(value, complete);
-          } else if (field.leaf !== null) {
-            value = completeLeaf(field, field.leaf, value);
-          } else {
-            pending ??= new PendingField(execution, parent, field, field.name);
-            value = complete(field, value, pending);
-          }
+          own ??= place.memberAt(field, field.name);
+          value = complete(field, value, own);
         }
       } catch (error) {
-        pending ??= new PendingField(execution, parent, field, field.name);
-        value = pending.handleFieldError(error);
+        own ??= place.memberAt(field, field.name);
+        value = own.field.handleFieldError(error);
       }
     }
     if (typeof value === 'string') {
       bytes += value.length;
-    } else if (value instanceof PendingField) {
+    } else if (value === awaited || value instanceof PendingField) {
       // Assigned now as well, to keep the order of the operation's fields.
-      value = value.members;
+      value = value === awaited ? null : value.members;
       outstanding++;
     }
     data[field.name] = value;
   }
-  execution.budget.spend(fields.length, bytes);
-  if (outstanding === 0) return data;
-  parent.members = data;
-  parent.outstanding = outstanding;
-  return parent;
+  budget.values += fields.length;
+  budget.bytes += bytes;
+  if (budget.values > budget.valuesMark || budget.bytes > budget.bytesMark) budget.check();
+  return outstanding === 0 ? data : waitFor(place.container, data, outstanding);
 }
 
-const hasProperties = (source: unknown): source is Data =>
-  (typeof source === 'object' && source !== null) || typeof source === 'function';
+/** Makes an object or list wait for members that are outstanding. */
+function waitFor(container: PendingValue, members: Data | unknown[], outstanding: number): PendingValue {
+  container.members = members;
+  container.outstanding = outstanding;
+  return container;
+}
 
-/** The specification's CompleteValue. Shape: `pending` if the value is not complete yet. */
-function complete(plan: ValuePlan, value: unknown, pending: PendingField): unknown {
+/** The specification's CompleteValue. Shape: a PendingValue or `awaited` if the value is not complete yet. */
+function complete(plan: ValuePlan, value: unknown, place: Place): unknown {
   if (value === null || value === undefined) return nullOf(plan);
-  if (value instanceof Error) throw value;
+  if (typeof value === 'object') {
+    if ('then' in value && isPromise(value)) return place.awaitValue(value, complete);
+    if (value instanceof Error) throw value;
+  }
   if (plan.object !== null) {
     plan.objectPlan ??= plan.objectPlanOf(plan.object);
-    return executeFields(plan.objectPlan, value, pending);
+    return executeFields(plan.objectPlan, value, place);
   }
   if (plan.leaf !== null) return completeLeaf(plan, plan.leaf, value);
-  if (plan.abstract !== null) return completeAbstract(plan, plan.abstract, value, pending);
-  return completeList(plan, value, pending);
+  if (plan.abstract !== null) return completeAbstract(plan, plan.abstract, value, place);
+  return completeList(plan, value, place);
 }
 
 /** Errors: an Error if the type is non-null. */
@@ -147,29 +160,23 @@ function nullOf({ isNonNull, parentType, field }: ValuePlan): null {
 }
 
 function completeLeaf(plan: ValuePlan, type: GraphQLLeafType, value: unknown): unknown {
-  if (value === null || value === undefined) return nullOf(plan);
   if (plan.isText && typeof value === 'string') return value;
-  if (value instanceof Error) throw value;
   const coerced = type.coerceOutputValue(value);
   if (coerced === null || coerced === undefined)
     throw new Error(`Expected \`${type.name}.coerceOutputValue\` to return a value that is not null.`);
   return coerced;
 }
 
-function completeAbstract(
-  plan: ValuePlan,
-  type: GraphQLAbstractType,
-  value: unknown,
-  pending: PendingField,
-): unknown {
-  const { context } = pending.execution;
+function completeAbstract(plan: ValuePlan, type: GraphQLAbstractType, value: unknown, place: Place): unknown {
+  const { context, plan: operation } = place.execution;
+  const { schema } = operation.details;
   const resolveType = type.resolveType ?? defaultTypeResolver;
-  const name = resolveType(value, context, pending, type);
+  const name = resolveType(value, context, place.field, type);
   return isPromise(name)
-    ? pending.awaitValue(name, (_plan, resolved) =>
-        executeFields(objectPlanNamed(resolved, plan, type, pending), value, pending),
+    ? place.awaitValue(name, (_plan, resolved, later) =>
+        executeFields(objectPlanNamed(resolved, plan, type, schema), value, later),
       )
-    : executeFields(objectPlanNamed(name, plan, type, pending), value, pending);
+    : executeFields(objectPlanNamed(name, plan, type, schema), value, place);
 }
 
 /** Errors: GraphQLError if there is no such object type, or it is not a possible type of the abstract one. */
@@ -177,7 +184,7 @@ function objectPlanNamed(
   name: unknown,
   { parentType, field, objectPlanOf }: ValuePlan,
   type: GraphQLAbstractType,
-  { schema }: PendingField,
+  schema: GraphQLSchema,
 ): ObjectPlan {
   const named = typeof name === 'string' ? schema.getType(name) : undefined;
   if (isObjectType(named) && schema.isSubType(type, named)) return objectPlanOf(named);
@@ -186,12 +193,12 @@ function objectPlanNamed(
   );
 }
 
-function completeList(plan: ValuePlan, list: unknown, pending: PendingField): unknown {
-  if (!isIterable(list))
+function completeList(plan: ValuePlan, list: unknown, place: Place): unknown {
+  if (!isIterable(list) || plan.entry === null)
     throw new GraphQLError(
       `Expected Iterable, but did not find one for field "${plan.parentType.name}.${plan.field.name}".`,
     );
-  const { execution } = pending;
+  const { execution } = place;
   const length = lengthOf(list);
   try {
     execution.budget.spend(length, 0);
@@ -199,63 +206,107 @@ function completeList(plan: ValuePlan, list: unknown, pending: PendingField): un
     ignoreRejections(list);
     throw error;
   }
-  if (!execution.mustWait) return completeEntries(plan, list, length, pending);
-  return pending.defer(list, () => completeEntries(plan, list, length, pending));
+  const running = new ListCompletion(plan.entry, list, length);
+  if (execution.mustWait) return place.defer(list, (_plan, _list, later) => running.start(later));
+  return running.start(place);
 }
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** Completes the entries of a list; `length` of them are already charged to the budget. */
-function completeEntries(
-  { entry }: ValuePlan,
-  list: Iterable<unknown>,
-  length: number,
-  parent: PendingField,
-): unknown {
-  if (entry === null) throw new Error('a list has entries');
-  const { execution } = parent;
-  const { leaf, isText } = entry;
-  const entries: unknown[] = [];
-  let outstanding = 0;
-  let bytes = 0;
-  try {
-    for (const item of list) {
-      if (entries.length >= length) execution.budget.spend(1, 0);
-      let value = item;
-      if (typeof value !== 'string' || !isText) {
-        let pending: PendingField | null = null;
-        try {
-          if (typeof value === 'object' && value !== null && 'then' in value && isPromise(value)) {
-            pending = new PendingField(execution, parent, entry, entries.length);
-            value = pending.awaitValue(value, complete);
-          } else if (leaf !== null) {
-            value = completeLeaf(entry, leaf, value);
-          } else {
-            pending = new PendingField(execution, parent, entry, entries.length);
-            value = complete(entry, value, pending);
-          }
-        } catch (error) {
-          pending ??= new PendingField(execution, parent, entry, entries.length);
-          value = pending.handleFieldError(error);
-        }
-      }
-      if (typeof value === 'string') {
-        bytes += value.length;
-      } else if (value instanceof PendingField) {
-        value = value.members;
-        outstanding++;
-      }
-      entries.push(value);
-    }
-    execution.budget.spend(0, bytes);
-  } catch (error) {
-    // The list failed: rejections of its entries are of no interest.
-    ignoreRejections(list);
-    throw error;
+/** After how many entries a list asks whether there is still time. */
+const entriesAtOnce = 64;
+
+/** The completion of a list, piece by piece. */
+class ListCompletion {
+  readonly #plan: ValuePlan;
+  readonly #list: Iterable<unknown>;
+  /** How many entries have been charged to the budget already. */
+  readonly #charged: number;
+  readonly #iterator: Iterator<unknown>;
+  readonly #entries: unknown[] = [];
+  #isComplete = false;
+
+  constructor(plan: ValuePlan, list: Iterable<unknown>, charged: number) {
+    this.#plan = plan;
+    this.#list = list;
+    this.#charged = charged;
+    this.#iterator = list[Symbol.iterator]();
   }
-  if (outstanding === 0) return entries;
-  parent.members = entries;
-  parent.outstanding = outstanding;
-  return parent;
+
+  /** Completes the list as far as there is time; returns its entries, or its placeholder. Errors: that of a non-null entry. */
+  start(place: Place): unknown {
+    const outstanding = this.#completeSome(place);
+    if (this.#isComplete && outstanding === 0) return this.#entries;
+    if (this.#isComplete) return waitFor(place.container, this.#entries, outstanding);
+    // The rest counts as one more.
+    waitFor(place.field, this.#entries, outstanding + 1);
+    this.#continueLater(place.field);
+    return place.field;
+  }
+
+  #continueLater(pending: PendingField): void {
+    const { execution } = pending;
+    execution.defer(() => {
+      // An entry may have failed in the meantime.
+      if (execution.isOver || pending.outstanding === 0) this.#abandon();
+      else this.#continue(pending);
+    });
+  }
+
+  #continue(pending: PendingField): void {
+    try {
+      pending.outstanding += this.#completeSome(pending.execution.placeOf(pending));
+      if (this.#isComplete) countDown(pending);
+      else this.#continueLater(pending);
+    } catch (error) {
+      pending.propagateError(error);
+    }
+  }
+
+  /** Completes entries while there is time. Returns how many of them are outstanding. */
+  #completeSome(place: Place): number {
+    const { execution } = place;
+    const entries = this.#entries;
+    const plan = this.#plan;
+    let outstanding = 0;
+    let bytes = 0;
+    try {
+      do {
+        const next = this.#iterator.next();
+        if (next.done) {
+          this.#isComplete = true;
+          break;
+        }
+        if (entries.length >= this.#charged) execution.budget.spend(1, 0);
+        let value = next.value;
+        if (typeof value !== 'string' || !plan.isText) {
+          const own = place.memberAt(plan, entries.length);
+          try {
+            value = complete(plan, value, own);
+          } catch (error) {
+            value = own.field.handleFieldError(error);
+          }
+        }
+        if (typeof value === 'string') {
+          bytes += value.length;
+        } else if (value === awaited || value instanceof PendingField) {
+          value = value === awaited ? null : value.members;
+          outstanding++;
+        }
+        entries.push(value);
+      } while (entries.length % entriesAtOnce > 0 || !execution.mustWait);
+      execution.budget.spend(0, bytes);
+    } catch (error) {
+      this.#abandon();
+      throw error;
+    }
+    return outstanding;
+  }
+
+  /** The list has failed: rejections of its entries are of no interest. */
+  #abandon(): void {
+    ignoreRejections(this.#list);
+    this.#iterator.return?.();
+  }
 }

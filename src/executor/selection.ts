@@ -19,17 +19,6 @@ import {
 } from 'graphql';
 import { getOrMake } from '../get-or-make.ts';
 
-const sourceResolvers = new WeakSet<object>();
-
-/** Marks a resolver that only reads its source: no `info` is created for it. */
-export function ofSource<Source, Value>(resolve: (source: Source) => Value): (source: Source) => Value {
-  sourceResolvers.add(resolve);
-  return resolve;
-}
-
-export const isOfSource = (resolve: object | undefined): boolean =>
-  resolve !== undefined && sourceResolvers.has(resolve);
-
 /** The part of a resolver's `info` that look-ahead needs; for the root, the operation replaces the field nodes. */
 export interface Selection
   extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,
@@ -48,6 +37,8 @@ export interface PreparedSelection {
   argumentsOf(field: SelectedField): Readonly<Record<string, unknown>>;
   /** The selection below one of these fields. */
   subselection(field: SelectedField): Selection;
+  /** The selection on an entry of the list. */
+  selectionOfEntry(index: number): Selection;
 }
 
 /** The selection with its deferred fragments. */
@@ -164,6 +155,10 @@ export function subselectionOf(field: SelectedField, selection: Selection): Sele
   const { schema, fragments, variableValues, omitsDeferred = false } = selection;
   return { schema, fragments, variableValues, omitsDeferred, fieldNodes: field.nodes };
 }
+
+/** The selection on an entry of a list. */
+export const selectionOfEntry = (list: Selection, index: number): Selection =>
+  list.selectionOfEntry?.(index) ?? list;
 
 /** Whether @skip and @include keep a node. Errors: GraphQLError if a condition is null. */
 function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {

@@ -62,7 +62,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
   readonly caller: string;
-  /** Is aborted when the client has left. */
+  /** Is aborted when the client has left. A mutation has none: it runs until it ends. */
   readonly signal: AbortSignal | undefined;
   /** The operation's writes and payments; null if it is no mutation. */
   readonly effects: MutationEffects | null;
@@ -83,7 +83,7 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     if (holder !== undefined) holder.isMutation = effects !== null;
     this.budget = new AnswerBudget(answerLimits, holder);
     this.caller = callerNameOf(request);
-    this.signal = request.signal?.();
+    this.signal = effects === null ? request.signal?.() : undefined;
     this.session = new BankSession({
       bank: effects?.bank(bank) ?? bank,
       credentials,
@@ -133,9 +133,9 @@ export class RequestContext implements Context, ExecuteOptions, ReadBudget, Slic
     return this.budget.keep(this.budget.bytes / valueBytes);
   }
 
-  /** Whether nobody needs the answer any more. A mutation that has begun runs to its end. */
+  /** Whether nobody needs the operation any more. */
   isAbandoned(): boolean {
-    return this.effects === null && this.signal?.aborted === true;
+    return this.signal?.aborted === true;
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/compile.ts';
+import { type PreparedOperation, plansOf, prepareOperation } from '../executor/compile.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
@@ -92,18 +92,19 @@ export function createDocumentCache({
     pinned.set(text, new DocumentOperations({ text, document, isPersisted: true }, options));
 
   function make(text: string): DocumentOperations | GraphQLError {
-    let fields = 0;
+    let planned = 0;
     let made: DocumentOperations | GraphQLError;
     try {
       const document = check(text);
       // With fragments expanded: the size of a plan.
-      fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
+      const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
+      planned = fields * plansOf(document);
       made = new DocumentOperations({ text, document, isPersisted: false }, options);
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       made = error;
     }
-    cache.set(text, made, { size: characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans });
+    cache.set(text, made, { size: characterBytes * (text.length + 1) + fieldBytes * planned });
     stats.bytes = cache.calculatedSize;
     return made;
   }

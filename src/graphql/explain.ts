@@ -1,6 +1,7 @@
 import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePathAsArray } from 'graphql';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
+import { knownResolver, sameAs } from '../executor/known-resolvers.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import type { CallOutcome } from '../schema/bank-session.ts';
@@ -65,7 +66,7 @@ function createRecorder() {
     return call;
   }
 
-  /** A call is recorded when it begins: the answer does not wait for a call that was prefetched for a missing record. */
+  /** A call is recorded when it begins: the answer does not wait for an early call below a record that is missing. */
   function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
     const start = performance.now();
     const call = note(operation, key, start, 'pending');
@@ -77,14 +78,19 @@ function createRecorder() {
   }
 
   return {
-    /** Called when a resolver begins: all requests before its first `await` are attributed to this field. */
-    enter(path: string): void {
+    /** Runs a resolver: all requests before its first `await` are attributed to this field. */
+    during<T>(path: string, resolve: () => T): T {
+      // A link resolves fields below it early.
+      const outer = current;
       current = path;
+      try {
+        return resolve();
+      } finally {
+        current = outer;
+      }
     },
     asked(operation: Operation, key: string): void {
-      const asker = askers.get(key);
-      // A link prefetches what a field below it needs; the call is attributed to that field.
-      if (asker === undefined || current.startsWith(`${asker}.`)) askers.set(key, current);
+      if (!askers.has(key)) askers.set(key, current);
       else note(operation, null, performance.now(), 'loader');
     },
     began,
@@ -135,12 +141,10 @@ type Field = GraphQLField<unknown, unknown>;
 /** The field with a resolver that reports its path to the recorder. */
 function recordedField(field: Field, recorder: CallRecorder): Field {
   const { resolve = defaultFieldResolver } = field;
-  if (resolve === defaultFieldResolver) return field;
-  const recordedResolve: typeof resolve = (source, given, context, info) => {
-    recorder.enter(responsePathAsArray(info.path).join('.'));
-    return resolve(source, given, context, info);
-  };
-  return Object.create(field, { resolve: { value: recordedResolve } });
+  if (resolve === defaultFieldResolver || knownResolver(resolve).property !== undefined) return field;
+  const recordedResolve: typeof resolve = (source, given, context, info) =>
+    recorder.during(responsePathAsArray(info.path).join('.'), () => resolve(source, given, context, info));
+  return Object.create(field, { resolve: { value: sameAs(recordedResolve, resolve) } });
 }
 
 /**

@@ -70,9 +70,9 @@ export class RequestHolder implements Holder {
     throw overloaded(why);
   }
 
-  /** Takes more values. Returns whether there are enough, and the client is still connected. */
+  /** Takes more values. Returns whether there are enough, and somebody needs them: a mutation runs until it ends. */
   takeValues(count: number): boolean {
-    if (this.#isOver) return !this.isAbandoned;
+    if (this.#isOver) return !this.isAbandoned || this.isMutation;
     return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;
   }
 

@@ -40,8 +40,7 @@ async function serialize(
   run: RequestContext,
 ): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(run);
-  // The client has left.
-  if (run.signal?.aborted) return { data: null };
+  if (run.isAbandoned()) return { data: null };
   // Otherwise the JSON would be created, at the cost of other requests, and then thrown away.
   if (!run.takeJson()) return options.withoutData(tooMuchBuilt());
   try {

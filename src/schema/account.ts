@@ -4,7 +4,7 @@ import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope } from '../contract/account.ts';
 import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';
-import { ofSource } from '../executor/selection.ts';
+import { ofSource } from '../executor/known-resolvers.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { BankObject, bankFields } from './bank.ts';
 import { builder, type Fields } from './builder.ts';

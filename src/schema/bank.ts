@@ -1,4 +1,4 @@
-import { ofSource } from '../executor/selection.ts';
+import { ofSource } from '../executor/known-resolvers.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder, type MadeField, type ObjectFields } from './builder.ts';
 import { bankIdOr } from './context.ts';

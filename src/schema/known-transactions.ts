@@ -1,11 +1,12 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
+import { earlyResolver } from '../executor/known-resolvers.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { type AccountIds, accountNode, accountOf } from './account.ts';
 import { builder } from './builder.ts';
-import type { Context, ReadContext } from './context.ts';
+import type { Context } from './context.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
-import { fieldExtensions } from './plugin/field-extensions.ts';
+import { answeredByIds } from './plugin/field-extensions.ts';
 import { link, links } from './plugin/link.ts';
 import {
   type ConnectionShape,
@@ -103,6 +104,21 @@ const TransactionConnection = builder.connectionObject(
   },
 );
 
+async function knownTransactions(
+  ids: AccountIds,
+  { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },
+  context: Context,
+): Promise<ConnectionShape<TransactionIds>> {
+  const page = checkPage(args);
+  const account = accountOf(ids);
+  const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
+  const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
+    collect(requests, paid, since ?? undefined),
+  );
+  // The ids are checked when they are used.
+  return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
+}
+
 builder.objectField(accountNode.object, 'knownTransactions', (t) =>
   t.field({
     type: TransactionConnection,
@@ -116,25 +132,7 @@ builder.objectField(accountNode.object, 'knownTransactions', (t) =>
       }),
       ...pageArguments,
     },
-    extensions: fieldExtensions({
-      answeredByIds: true,
-      prefetch(account: AccountIds, args: PageArguments, context: ReadContext) {
-        checkPage(args);
-        return loadRequests(account, context);
-      },
-    }),
-    resolve: async (ids, { since, ...args }, context): Promise<ConnectionShape<TransactionIds>> => {
-      const page = checkPage(args);
-      const account = accountOf(ids);
-      const [requests, paid] = await Promise.all([
-        loadRequests(account, context),
-        paidFrom(account, context),
-      ]);
-      const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
-        collect(requests, paid, since ?? undefined),
-      );
-      // The ids are checked when they are used.
-      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
-    },
+    extensions: answeredByIds,
+    resolve: earlyResolver(knownTransactions),
   }),
 );

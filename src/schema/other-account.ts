@@ -122,7 +122,10 @@ export const otherAccountNode = defineNodeType({
   read: async (ids: OtherAccountIds, context) =>
     findOtherAccount(await loadAll(accountOf(ids), context), String(ids.otherAccountId)),
   // A counterparty found by its IBAN or number is the same node as in the list.
-  idsOfRecord: (ids, record) => ({ ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId }),
+  idsOfRecord(ids, record) {
+    const otherAccountId = itemId(record) ?? ids.otherAccountId;
+    return otherAccountId === ids.otherAccountId ? ids : { ...ids, otherAccountId };
+  },
 });
 
 /**

@@ -13,7 +13,7 @@ import { clock } from '../support/monotonic-clock.ts';
 let resolved = 0;
 let made = 0;
 const schema = schemaOf(
-  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] fails: [Int] }
+  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] fails: [Int] some(count: Int!, failing: Int!): [Item!] }
    type Mutation { first: Item second: Int }
    type Item { name: String items: [Item!] never: Item must: Int! mustLate: Int! }`,
   {
@@ -32,6 +32,8 @@ const schema = schemaOf(
     }),
     'Query.texts': () => ['x'.repeat(50), turn('y'.repeat(50))],
     'Query.fails': () => Array.from({ length: 1001 }, (_, index) => new Error(`${index}`)),
+    'Query.some': (_source, { count, failing }) =>
+      Array.from({ length: count }, (_, index) => (index === failing ? new Error(`entry ${index}`) : {})),
     'Mutation.first': () => ({}),
     'Mutation.second': () => {
       resolved++;
@@ -175,6 +177,37 @@ describe('while they take long', () => {
       expect(most).toBeLessThanOrEqual(60);
     },
   );
+
+  test('a long list of wide entries looks at the clock after every 64 of them', async () => {
+    const fields = Array.from({ length: 30 }, (_, index) => `a${index}: name`).join(' ');
+    const next = clock.now;
+    let before = 0;
+    let most = 0;
+    clock.now = () => {
+      most = Math.max(most, resolved - before);
+      before = resolved;
+      return next();
+    };
+    const query = `{ items(count: 3000) { ${fields} } }`;
+    const { errors } = await run(query, { values: 1_000_000, bytes: 1_000_000_000 });
+    expect(errors).toBeUndefined();
+    expect(resolved).toBe(3000 * 30);
+    expect(most).toBe(64 * 30);
+  });
+
+  test('a list that fails between two pieces is completed no further', async () => {
+    const query = '{ items(count: 3000) { mustLate name } }';
+    const { data, errors } = await run(query, { values: 1_000_000, bytes: 1_000_000_000 });
+    expect([data, errors?.length]).toEqual([{ items: null }, 1]);
+    expect(resolved).toBeLessThan(3000);
+  });
+
+  test('a list whose later piece fails is null, as if it had been completed at once', async () => {
+    const query = '{ items(count: 3000) { name } some(count: 3000, failing: 2000) { name } }';
+    const answer = await run(query, { values: 1_000_000, bytes: 1_000_000_000 });
+    expect(answer.data?.some).toBeNull();
+    expect(answer.errors).toMatchObject([{ message: 'entry 2000', path: ['some', 2000] }]);
+  });
 
   test('a long list waits until there is time, and no short one with it', async () => {
     // This iteration's time is used up.

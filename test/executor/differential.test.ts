@@ -26,6 +26,7 @@ import {
 } from 'graphql';
 import { expect, test } from 'vitest';
 import { prepareOperation } from '../../src/executor/compile.ts';
+import { ofSource, propertyResolver } from '../../src/executor/known-resolvers.ts';
 import { ignoreRejections } from '../../src/executor/promises.ts';
 
 /** A schema with everything that an executor has to get right, whose resolvers do anything, see `Outcomes`. */
@@ -51,6 +52,12 @@ const anySchema = buildSchema(`
     hardNamed: Named!
     any: Any
     anys: [Any!]
+    read: String
+    mustRead: Int!
+    readThing: Thing
+    readThings: [Thing!]
+    held: [Int!]
+    method: String
   }
   type Query { thing: Thing hardThing: Thing! things: [Thing] named: Named any: Any name: String must: String! }
   type Mutation { first: Thing second: Thing hard: Thing! number(n: Int): Int }
@@ -78,6 +85,12 @@ class Outcomes {
     const place = `${responsePathAsArray(info.path).join('.')} ${JSON.stringify(args)}`;
     this.asked.push(place);
     return this.#maybeLater(place, () => this.#valueOf(info.returnType, place));
+  }
+
+  /** What a property of a record holds, or its method returns. */
+  read(type: GraphQLOutputType, place: string): unknown {
+    this.asked.push(place);
+    return this.#maybeLater(place, () => this.#valueOf(type, place));
   }
 
   #dice(place: string, sides: number): number {
@@ -141,17 +154,68 @@ class Outcomes {
       const names = ['Thing', 'Thing', 'Leaf', 'Leaf', 'Query', 'none'];
       return { __typename: names[this.#dice(`${place} type`, names.length)] };
     }
-    if (isObjectType(wanted)) return {};
+    if (isObjectType(wanted)) return new AnyRecord(this, place);
     if (isEnumType(wanted)) return dice === 3 ? 'C' : 'B';
     if (wanted.name === 'Int') return dice === 3 ? 'x' : dice;
     return dice === 3 ? { no: 'text' } : `text ${dice}`;
   }
 }
 
+const typeOf = (field: string): GraphQLOutputType =>
+  anySchema.getField(Object(anySchema.getType('Thing')), field)?.type ?? expect.fail(`there is no ${field}`);
+
+/** An object whose properties are read; each read is noted. */
+class AnyRecord {
+  readonly #outcomes: Outcomes;
+  readonly #place: string;
+
+  constructor(outcomes: Outcomes, place: string) {
+    this.#outcomes = outcomes;
+    this.#place = place;
+  }
+
+  #read = (field: string) => this.#outcomes.read(typeOf(field), `${this.#place} has ${field}`);
+
+  get read() {
+    return this.#read('read');
+  }
+  get mustRead() {
+    return this.#read('mustRead');
+  }
+  get readThing() {
+    return this.#read('readThing');
+  }
+  get readThings() {
+    return this.#read('readThings');
+  }
+  get record() {
+    const read = this.#read;
+    return {
+      get held() {
+        return read('held');
+      },
+    };
+  }
+  method = () => this.#read('method');
+}
+
+/** The fields whose resolvers only read; `method` has the default resolver. */
+const readers: Readonly<Record<string, (source: never) => unknown>> = {
+  read: propertyResolver('read'),
+  mustRead: ofSource((source: AnyRecord) => source.mustRead),
+  readThing: propertyResolver('readThing'),
+  readThings: propertyResolver('readThings'),
+  held: propertyResolver('held', 'record'),
+};
+
 for (const type of Object.values(anySchema.getTypeMap())) {
   if (!isObjectType(type) || type.name.startsWith('__')) continue;
-  for (const field of Object.values(type.getFields()))
-    field.resolve = (_source, args: object, outcomes: Outcomes, info) => outcomes.resolve(args, info);
+  for (const field of Object.values(type.getFields())) {
+    if (field.name === 'method') continue;
+    field.resolve =
+      (readers[field.name] as typeof field.resolve) ??
+      ((_source, args: object, outcomes: Outcomes, info) => outcomes.resolve(args, info));
+  }
 }
 
 interface AnyOperation {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ExecutionResult, GraphQLResolveInfo } from 'graphql';
+import type { ExecutionResult, GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
@@ -55,6 +55,32 @@ describe('what a plan does not do, graphql’s own executor does', () => {
     expect(errors[1]?.originalError).toBe(errors[0]?.originalError);
   });
 
+  test('a method of the object is called, with the arguments that the default resolver gives it', async () => {
+    const methods = schemaOf(
+      'type Query { item: Item } type Item { plain: String given(n: Int): String fails: String later: [Int] }',
+      {
+        'Query.item': () => ({
+          text: 'own',
+          plain(this: { text: string }) {
+            return this.text;
+          },
+          given: (args: { n: number }, context: unknown, info: GraphQLResolveInfo) =>
+            `${args.n} ${context} ${info.fieldName}`,
+          fails() {
+            throw new Error('fails');
+          },
+          later: async () => [1, turn(2)],
+        }),
+      },
+    );
+    const { run, reference } = prepare(methods, '{ item { plain given(n: 3) fails later } }');
+    const answer = await run({}, 'context');
+    expect(told(answer)).toEqual(told(await reference({}, 'context')));
+    expect(answer.data).toEqual({
+      item: { plain: 'own', given: '3 context given', fails: null, later: [1, 2] },
+    });
+  });
+
   test('@defer and @stream are ignored: the answer is complete', async () => {
     const incremental = schemaOf(
       `directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
@@ -68,6 +94,39 @@ describe('what a plan does not do, graphql’s own executor does', () => {
     );
     expect(await run()).toEqual({ data: { texts: ['a', 'b'], text: 'late' } });
   });
+});
+
+test('eight combinations of conditions are compiled once each, however they take turns', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const schema = schemaOf('type Query { text: String }', { 'Query.text': () => 'text' });
+  let compiled = 0;
+  const counting: GraphQLSchema = Object.create(schema, {
+    getField: {
+      value: (...args: Parameters<GraphQLSchema['getField']>) => {
+        compiled++;
+        return schema.getField(...args);
+      },
+    },
+  });
+  const { run } = prepare(
+    counting,
+    `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) { __typename ${names.map((name) => `${name}: text @include(if: $${name})`).join(' ')} }`,
+  );
+  const combination = (bits: number) =>
+    Object.fromEntries(names.map((name, index) => [name, (bits & (1 << index)) > 0]));
+  const compilesFor = async (bits: number) => {
+    compiled = 0;
+    await run(combination(bits));
+    return compiled > 0;
+  };
+  for (let bits = 0; bits < 8; bits++) expect(await compilesFor(bits)).toBe(true);
+  for (let round = 0; round < 3; round++)
+    for (let bits = 0; bits < 8; bits++) expect(await compilesFor(bits)).toBe(false);
+  // A ninth takes the place of the one that was not used for the longest time.
+  expect(await compilesFor(0)).toBe(false);
+  expect(await compilesFor(8)).toBe(true);
+  expect(await compilesFor(0)).toBe(false);
+  expect(await compilesFor(1)).toBe(true);
 });
 
 describe('arguments', () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
-import { exact, shareBankqlFixture } from '../support/bankql-fixture.ts';
+import { exact, failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountOf } from '../support/records.ts';
 
 /** Promise 3: an operation reads each record once, independent reads start at once, and what ids answer costs no call. */
@@ -257,6 +257,34 @@ describe('independent records leave at once', () => {
     expect((await answer).errors).toBeUndefined();
     expect(bank.calls).toHaveLength(count);
   });
+});
+
+test('a field that is resolved early below a record that does not exist shows no error', async () => {
+  const asked = Promise.withResolvers<void>();
+  bank
+    .on(path.account, async () => {
+      await asked.promise;
+      return { status: 404, body: {} };
+    })
+    .on(path.otherAccounts, () => {
+      asked.resolve();
+      return { status: 403 };
+    });
+  const result = await ask(
+    of('label otherAccounts { totalCount } transaction(transactionId: "..") { uuid }'),
+  );
+  expect(result.data).toEqual({ bank: { account: null } });
+  expect(failuresOf(result)).toEqual(['bank.account NOT_FOUND']);
+});
+
+test('below a counterparty that is found by its IBAN, fields see the id of the list', async () => {
+  bank.on(path.otherAccounts, { body: { otherAccounts: [{ id: 'OTHER', IBAN: 'I1' }] } });
+  const { data, lines } = await run(
+    of('otherAccount(otherAccountId: "I1") { otherAccountId iban account { label } }'),
+  );
+  expect(lines).toEqual([path.otherAccounts, path.account]);
+  expect(data).toContain('"otherAccountId":"OTHER"');
+  expect(data).toContain('A as owner');
 });
 
 test('what is asked for ahead fails once, at its own field, where it fails', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/server/connection.ts';
+import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
 import { answerTo, postOf, postText } from '../support/requests.ts';
@@ -147,3 +148,45 @@ test.each([
     }
   },
 );
+
+/** Promise 23. */
+describe('a mutation whose client leaves runs until it ends', () => {
+  const branches = 'GET /v1/api/banks/BANK/branches';
+  const update = (id: string) =>
+    `${id}: updateBranch(input: { branchId: "${id}", changes: { name: "new" } }) {
+      branch { bank { branches { nodes { branchId name bankId } } } } }`;
+  const query = `mutation { ${update('A')} ${update('B')} }`;
+  /** Its answers have more values than an operation has without asking for more. */
+  const list = Array.from({ length: 500 }, (_, index) => ({
+    id: index === 0 ? 'A' : index === 1 ? 'B' : `${index}`,
+    name: 'old',
+    acceptsDeposits: true,
+  }));
+
+  test.each<[string, (fixture: ServerFixture, init: RequestInit) => Promise<unknown>]>([
+    ['a connection', (fixture, init) => fetch(fixture.url, init)],
+    ['a mounted bankql', (fixture, init) => fixture.server.fetch(new Request(fixture.url, init))],
+  ])('over %s', async (_how, send) => {
+    for (const accept of ['application/json', 'text/event-stream']) {
+      await using fixture = await startServerFixture();
+      const [writing, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      fixture.bank.on(branches, { body: { branches: list } }).otherwise(async ({ body }) => {
+        writing.resolve();
+        await left.promise;
+        return { body };
+      });
+      const leaving = new AbortController();
+      const answer = send(fixture, {
+        ...postOf({ query }, { ...credentials, Accept: accept }),
+        signal: leaving.signal,
+      }).catch(() => {});
+      await writing.promise;
+      leaving.abort();
+      await expect.poll(() => fixture.server.held.requests).toBe(0);
+      left.resolve();
+      const written = () => fixture.bank.lines().filter((line) => line.startsWith('PUT'));
+      await expect.poll(written).toEqual(['A', 'B'].map((id) => `PUT /v1/api/banks/BANK/branches/${id}`));
+      await answer;
+    }
+  });
+});

@@ -1,7 +1,5 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Field } from '../../contract/record.ts';
-import type { Selection } from '../../executor/selection.ts';
-import type { Context } from '../context.ts';
 
 /** The declarations of a field in its GraphQL extensions, for links (link.ts). */
 interface FieldExtensions {
@@ -9,8 +7,6 @@ interface FieldExtensions {
   readonly answeredByIds?: true;
   /** The only part of the parent's record that the field needs. */
   readonly shows?: Field;
-  /** Starts the reads of the field early, if the parent's ids are all that they need. */
-  prefetch?(parent: object, args: object, context: Context, info: Selection): unknown;
   /** Whether the field makes a payment. */
   readonly payment?: true;
 }
@@ -28,7 +24,10 @@ export function fieldExtensionsOf(field: GraphQLField<unknown, unknown>): FieldE
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
 
-const ofTypename: FieldExtensions = { answeredByIds: true };
+/** The extensions of a field whose value its parent's ids determine. */
+export const answeredByIds = fieldExtensions({ answeredByIds: true });
+
+const ofTypename: FieldExtensions = answeredByIds.bankql;
 const nothing: FieldExtensions = {};
 
 /** Returns null if it throws: resolving the field itself reports the same error. */

@@ -5,14 +5,14 @@ import { type Body, type Field, metaOf, recordFields } from '../../contract/reco
 import { money } from '../../contract/shared-parts.ts';
 import type { Changes } from '../../contract/updated-body.ts';
 import { badUserInput } from '../../errors.ts';
-import { ofSource } from '../../executor/selection.ts';
+import { ofSource, propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from '../builder.ts';
 import { parseDateTime } from '../date-time.ts';
-import { fieldExtensions } from './field-extensions.ts';
+import { answeredByIds, fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { answeredByIds, NodeInterface, type NodeRef, type NodeType } from './node.ts';
+import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
 
@@ -86,7 +86,7 @@ export function fieldsOf<Parent>(
     const type: OutputType<Types> = typeof field.type === 'string' ? field.type : objectType(field.type);
     const description = descriptionOf(field, 'answer');
     // The contract's shape guarantees the type of the value.
-    const resolve = ofSource(resolverOf(field, holder)) as never;
+    const resolve = resolverOf(field, holder) as never;
     const extensions = fieldExtensions({ shows: field });
     map[name] = isList
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, extensions, resolve })
@@ -100,10 +100,10 @@ export function fieldsOf<Parent>(
 type Parent = Values & { readonly record?: Values };
 
 /** If a field is selected, its link has read the record. */
-function resolverOf({ rest, isOnlyEntry }: Field, holder: Holder): (parent: Parent) => unknown {
-  if (isOnlyEntry) return (parent) => listOf(recordIn(parent, holder)[rest]);
-  return holder === null ? (part) => part[rest] : (node) => (node.record as Values)[rest];
-}
+const resolverOf = ({ rest, isOnlyEntry }: Field, holder: Holder) =>
+  isOnlyEntry
+    ? ofSource((parent: Parent) => listOf(recordIn(parent, holder)[rest]))
+    : propertyResolver(rest, holder);
 
 const recordIn = (parent: Parent, holder: Holder): Values =>
   holder === null ? parent : (parent.record as Values);

@@ -46,7 +46,12 @@ interface GlobalIdType<Ids extends object> {
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: readonly unknown[]): Ids;
   /** The object, with its record if a selected field needs it; null if it does not exist. */
-  load(ids: Ids, context: Context, info: Selection): object | null | Promise<object | null>;
+  load(
+    ids: Ids,
+    context: Context,
+    info: Selection,
+    options?: { readonly index?: number },
+  ): object | null | Promise<object | null>;
   /** The object with its record, if the bank has one. */
   withRecord?(linked: Ids, context: ReadContext): object | Promise<object>;
 }

@@ -1,13 +1,22 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { isObjectType } from 'graphql';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { unwrap } from '../../bank/response.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
-import { argumentsOf, type Selection, selectedFields, subselectionOf } from '../../executor/selection.ts';
+import { earlyResolver, knownResolver } from '../../executor/known-resolvers.ts';
+import { ignoreRejections } from '../../executor/promises.ts';
+import {
+  argumentsOf,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  selectionOfEntry,
+  subselectionOf,
+} from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { Fields, MadeField } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
-import { fieldExtensions, fieldExtensionsOf } from './field-extensions.ts';
+import { answeredByIds, fieldExtensions, fieldExtensionsOf } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { NodeRef, NodeType } from './node.ts';
 
@@ -16,8 +25,8 @@ import type { NodeRef, NodeType } from './node.ts';
  *
  * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
  * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
- * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read,
- * fields that need only the ids are prefetched, so that independent calls are made at the same time.
+ * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read, fields
+ * that need only the ids are resolved early, so that independent calls are made at the same time.
  */
 
 interface LinkOptions<Parent, Ids extends object, Item, Args extends InputFieldMap> {
@@ -49,9 +58,9 @@ export function link<Parent extends object, Ids extends object, Item, Args exten
     nullable: !isNonNull,
     description,
     args: args as Args,
-    extensions: fromRecord ? {} : fieldExtensions({ answeredByIds: true, prefetch: resolve }),
+    extensions: fromRecord ? {} : answeredByIds,
     // Pothos' type of a result is not computed for a type parameter.
-    resolve: resolve as never,
+    resolve: (fromRecord ? resolve : earlyResolver(resolve)) as never,
   });
 }
 
@@ -89,7 +98,8 @@ export function links<Parent extends object, Entry, Ids extends object, Item, Ar
     extensions: fieldExtensions(shows ? { shows } : {}),
     resolve(parent: Parent, given: InputShapeFromFields<Args>, context: Context, info: Selection) {
       const onError = reportLimitOnce();
-      const load = (entry: Entry) => type.load(ids(parent, entry), context, info, onError);
+      const load = (entry: Entry, index: number) =>
+        type.load(ids(parent, entry), context, info, { onError, index });
       return unwrap(entries(parent, given))?.map((entry, index) => mapListItem(entry, index, load));
     },
   });
@@ -117,8 +127,16 @@ interface LinkNeeds {
   readonly record: boolean;
   /** The parts of the record that the selected fields need; null if one of them may need all. */
   readonly parts: readonly Field[] | null;
-  /** Starts the reads of the fields that need only the ids. */
-  prefetch(ids: object, context: Context, info: Selection): void;
+  /**
+   * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
+   * are none. `index`: the position of the object, if `info` is that of a list.
+   */
+  resolveEarly(
+    ids: object,
+    context: Context,
+    info: Selection,
+    index?: number,
+  ): ReadonlyMap<SelectedField, unknown> | null;
 }
 
 /** The needs of a selection on a type, computed once for a prepared selection. */
@@ -133,16 +151,20 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
     }));
     const needing = fields.filter(({ answeredByIds }) => !answeredByIds);
     const parts = needing.flatMap(({ shows = [] }) => shows);
-    const early = fields.filter(({ prefetch }) => prefetch !== undefined);
+    const early = fields.flatMap(({ selected }) =>
+      knownResolver(selected.field.resolve).isEarly ? selected : [],
+    );
     return {
       record: needing.length > 0,
       parts: parts.length === needing.length ? parts : null,
-      prefetch(ids, context, current) {
-        for (const { prefetch, selected } of early) {
-          if (!context.session.canPrefetch) break;
-          const below = subselectionOf(selected, current);
-          startPrefetch(() => prefetch?.(ids, argumentsOf(selected, current), context, below));
-        }
+      resolveEarly(ids, context, current, index) {
+        if (early.length === 0) return null;
+        const own = index === undefined ? current : selectionOfEntry(current, index);
+        const results = new Map<SelectedField, unknown>();
+        // The record may not be there: its fields may not use up the calls that others need.
+        for (const selected of early)
+          if (context.session.canPrefetch) results.set(selected, resolveEarly(selected, ids, context, own));
+        return results;
       },
     };
   };
@@ -150,13 +172,15 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
     info.details === undefined ? find(info) : getOrMake(known, info.details, () => find(info));
 }
 
-/** Starts a read early. Its loader keeps the answer; an error is reported when the field itself is resolved. */
-function startPrefetch(ask: () => unknown): void {
-  const ignore = () => {};
+/** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
+function resolveEarly(selected: SelectedField, ids: object, context: Context, info: Selection): unknown {
   try {
-    Promise.resolve(ask()).catch(ignore);
-  } catch {
-    ignore();
+    const below = subselectionOf(selected, info) as GraphQLResolveInfo;
+    const result = selected.field.resolve?.(ids, argumentsOf(selected, info), context, below);
+    ignoreRejections(result);
+    return result;
+  } catch (error) {
+    return error;
   }
 }
 

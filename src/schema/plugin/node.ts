@@ -2,10 +2,11 @@ import { isOtherId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { Field } from '../../contract/record.ts';
 import { badUserInput } from '../../errors.ts';
+import { type EarlyResults, earlyResultsOf, keepEarlyResults } from '../../executor/known-resolvers.ts';
 import { type Selection, withDeferred } from '../../executor/selection.ts';
 import { builder } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
-import { fieldExtensions } from './field-extensions.ts';
+import { answeredByIds } from './field-extensions.ts';
 import {
   decodeGlobalId,
   encodeGlobalId,
@@ -22,9 +23,6 @@ export const NodeInterface = builder.nodeInterfaceRef();
 
 /** Ids, with the record that they identify if it has been read. */
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
-
-/** The extensions of a field whose value is in its parent's ids. */
-export const answeredByIds = fieldExtensions({ answeredByIds: true });
 
 /** The options of an id field whose value is in the path of the record's request. */
 export const idFromPath = (description: string) =>
@@ -48,7 +46,7 @@ interface NodeTypeOptions<Ids extends object, Item> {
     contentHash: string,
     context: ReadContext,
   ) => Promise<NodeRef<Ids, Item>>;
-  /** The record's canonical ids, if other ids find it too; by default the ids that found it. */
+  /** The record's canonical ids, if other ids find it too; the same object if they are the ids that found it. */
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
   /** Called with each record after it is read. Must not throw. (A callback is cheaper than a `.then` in `read`.) */
   readonly onRead?: (ids: Ids, record: Item, context: ReadContext) => void;
@@ -64,6 +62,13 @@ export const identifiedBy = <Name extends string>(...names: readonly Name[]) => 
     Object.fromEntries(names.map((name, at) => [name, validateId(name, textOf(key[at]))])) as Named<Name>,
 });
 
+export interface LoadOptions<Other> {
+  /** Gives the result if the record cannot be read. */
+  readonly onError?: (error: unknown) => Other;
+  /** The position of the object, if the selection is that of a list. */
+  readonly index?: number;
+}
+
 export type NodeType<Ids extends object, Item> = ReturnType<typeof defineNodeType<Ids, Item>>;
 
 export function defineNodeType<Ids extends object, Item>({
@@ -78,9 +83,16 @@ export function defineNodeType<Ids extends object, Item>({
 }: NodeTypeOptions<Ids, Item>) {
   type Linked = NodeRef<Ids, Item>;
   const needs = needsOf(name);
-  const withReadRecord = (ids: Ids, record: Item, context: ReadContext): Linked => {
+  const withReadRecord = (
+    ids: Ids,
+    record: Item,
+    context: ReadContext,
+    early: EarlyResults | null = null,
+  ): Linked => {
     onRead?.(ids, record, context);
-    return { ...(idsOfRecord?.(ids, record) ?? ids), record };
+    const own = idsOfRecord?.(ids, record) ?? ids;
+    // What other ids led to is resolved again.
+    return keepEarlyResults({ ...own, record }, own === ids ? early : null);
   };
   const nodeType = {
     name,
@@ -101,27 +113,24 @@ export function defineNodeType<Ids extends object, Item>({
       if (JSON.stringify(toKey(ids)) !== JSON.stringify(key)) throw forged();
       return ids;
     },
-    /**
-     * The linked object, with its record if a selected field needs it. If the record cannot be read, the result of `onError`.
-     * Errors: those of `read`, or of `onError`.
-     */
+    /** The linked object, with its record if a selected field needs it. Errors: those of `read`, or of `onError`. */
     load<Other = never>(
       ids: Ids & { readonly contentHash?: string | undefined },
       context: Context,
       info: Selection,
-      onError?: (error: unknown) => Other,
+      { onError, index }: LoadOptions<Other> = {},
     ): Linked | Promise<Linked | Other> {
       // The ids of an entry that is identified by its content are only in the record.
       if (ids.contentHash !== undefined && readByContent !== undefined)
         return readByContent(ids, ids.contentHash, context).catch(onError);
       // If the ids come from the record, deferred fields count too: every field must see the same ids.
       const selection = idsOfRecord === undefined ? info : withDeferred(info);
-      const { record, parts, prefetch } = needs(selection);
+      const { record, parts, resolveEarly } = needs(selection);
       if (!record) return ids;
       // Deferred fields use the record too.
       const reading = read(ids, context, selection.omitsDeferred === true ? null : parts);
-      prefetch(ids, context, info);
-      return reading.then((record) => withReadRecord(ids, record, context), onError);
+      const early = resolveEarly(ids, context, info, index);
+      return reading.then((record) => withReadRecord(ids, record, context, early), onError);
     },
     /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
     withRecord: (linked: Linked, context: ReadContext): Linked | Promise<Linked> =>
@@ -148,7 +157,12 @@ export function noteOtherId(
 }
 
 /** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
-async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
+async function loadNode(
+  id: string,
+  context: Context,
+  info: Selection,
+  options?: LoadOptions<never>,
+): Promise<object | null> {
   const { typename, key } = decodeGlobalId(id);
   const type = globalIdTypes.get(typename);
   if (type === undefined) throw forged();
@@ -156,8 +170,8 @@ async function loadNode(id: string, context: Context, info: Selection): Promise<
     throw badUserInput(
       `The \`id\` of the type ${typename} is only for the caches of clients: \`node\` cannot read it.`,
     );
-  const node = await type.load(type.idsOf(key), context, info);
-  return node && { ...node, __typename: typename };
+  const node = await type.load(type.idsOf(key), context, info, options);
+  return node && keepEarlyResults({ ...node, __typename: typename }, earlyResultsOf(node));
 }
 
 builder.queryField('node', (t) =>
@@ -191,7 +205,7 @@ builder.queryField('nodes', (t) =>
           `The operation asks for ${count} nodes by their ids: ask for at most ${maxNodeIds} at a time.`,
           'ids',
         );
-      return ids.map((id) => loadNode(id, context, info));
+      return ids.map((id, index) => loadNode(id, context, info, { index }));
     },
   }),
 );

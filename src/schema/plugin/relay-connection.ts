@@ -1,10 +1,11 @@
 import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
 import { badUserInput } from '../../errors.ts';
+import { earlyResolver, propertyResolver } from '../../executor/known-resolvers.ts';
 import { isObject } from '../../is-object.ts';
 import { builder, type Fields, type MadeField, type ObjectFields, type Types } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
 import type { ListWork } from '../list-work.ts';
-import { fieldExtensions } from './field-extensions.ts';
+import { answeredByIds } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 
 /** The arguments of a connection. */
@@ -181,7 +182,7 @@ export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCou
   t.int({
     nullable: false,
     description: 'The number of entries in the whole list, not only in this page.',
-    resolve: ({ totalCount }) => totalCount as number,
+    resolve: propertyResolver('totalCount') as never,
   });
 
 /** The GraphQL types of a list's pages and of their edges. `plural` is the name of its entries, such as `branches`. */
@@ -195,7 +196,7 @@ export const connectionTo = <Node>(type: ObjectRef<Types, Node>, plural: string)
         type: [type],
         nullable: { list: true, items: true },
         // A page creates its nodes without edges, and knows how many they are.
-        resolve: ({ nodes }) => nodes as Iterable<Node>,
+        resolve: propertyResolver('nodes') as never,
       }),
       totalCount: totalCountField(t),
     }),
@@ -228,10 +229,6 @@ export function listField<Parent extends object, Args extends InputFieldMap, Ite
   { description, args, load, nodesIn, nameOf }: ListOptions<Parent, Args, Item, NoInfer<Node>>,
 ): MadeField {
   type Given = InputShapeFromFields<Args> & PageArguments;
-  const prefetch = (parent: Parent, given: Given, context: Context) => {
-    checkPage(given);
-    return load(parent, given, context);
-  };
   const resolve = (parent: Parent, given: Given, context: Context) => {
     const page = checkPage(given);
     return load(parent, given, context).then(
@@ -242,8 +239,8 @@ export function listField<Parent extends object, Args extends InputFieldMap, Ite
     type,
     description,
     args: { ...(args as Args), ...pageArguments },
-    extensions: fieldExtensions({ answeredByIds: true, prefetch }),
+    extensions: answeredByIds,
     // Pothos' type of the arguments is not computed for a type parameter.
-    resolve: resolve as never,
+    resolve: earlyResolver(resolve) as never,
   });
 }

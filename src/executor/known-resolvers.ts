@@ -1,0 +1,62 @@
+/**
+ * What the executor knows about resolvers that the schema made. It is known of the function, not of the field: a plugin that
+ * wraps resolvers keeps the field's extensions, and its wrapper has to be called.
+ */
+interface KnownResolver {
+  /** The resolver only reads this property: the executor reads it itself. */
+  readonly property?: string;
+  /** The member of the source that has the property; the source itself has it if this is null. */
+  readonly holder?: string | null;
+  /** The resolver uses only its source: no `info` is made for it. */
+  readonly usesOnlySource?: true;
+  /** The resolver needs only the ids of its object: it may run before the object's record has been read. */
+  readonly isEarly?: true;
+}
+
+const known = new WeakMap<object, KnownResolver>();
+const nothing: KnownResolver = {};
+
+export const knownResolver = (resolve: object | undefined): KnownResolver =>
+  (resolve && known.get(resolve)) ?? nothing;
+
+function made<Resolve extends object>(resolve: Resolve, facts: KnownResolver): Resolve {
+  known.set(resolve, facts);
+  return resolve;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A resolver that reads a property of its source, or of a member of its source. Errors: TypeError without the member. */
+export const propertyResolver = (property: string, holder: string | null = null) =>
+  made(
+    holder === null
+      ? (source: Values) => source[property]
+      : (source: Values) => (source[holder] as Values)[property],
+    { property, holder },
+  );
+
+/** Marks a resolver that uses only its source. */
+export const ofSource = <Source, Value>(resolve: (source: Source) => Value) =>
+  made(resolve, { usesOnlySource: true });
+
+/** Marks a resolver that needs only the ids of its object. */
+export const earlyResolver = <Resolve extends object>(resolve: Resolve): Resolve =>
+  made(resolve, { isEarly: true });
+
+/** Marks a resolver that calls another one, and changes nothing of what is known about it. */
+export const sameAs = <Resolve extends object>(resolve: Resolve, other: object): Resolve =>
+  made(resolve, { ...knownResolver(other) });
+
+/** The results of an object's fields that were resolved before the object was there, by the selected fields. */
+export type EarlyResults = ReadonlyMap<object, unknown>;
+
+/** By the object itself: an object that a plugin made from it may have other ids. */
+const earlyResults = new WeakMap<object, EarlyResults>();
+
+/** Keeps the results for the executor, which then does not resolve the fields again. */
+export function keepEarlyResults<T extends object>(object: T, results: EarlyResults | null): T {
+  if (results !== null) earlyResults.set(object, results);
+  return object;
+}
+
+export const earlyResultsOf = (object: object): EarlyResults | null => earlyResults.get(object) ?? null;

@@ -1,0 +1,313 @@
+import {
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type ResponsePath,
+  responsePathAsArray,
+} from 'graphql';
+import { AnswerLimitError } from './answer-budget.ts';
+import type { FieldPlan, ValuePlan } from './compile.ts';
+import { locateError } from './errors.ts';
+import type { Execution } from './execution.ts';
+import { ignoreRejections } from './promises.ts';
+import type { PreparedSelection, Selection } from './selection.ts';
+
+/** An object of the answer. */
+export type Data = Record<string, unknown>;
+
+type Key = string | number;
+
+/**
+ * An object or list of the answer that is not complete yet. It is inserted into its parent as soon as it is started,
+ * counts its outstanding members, and tells its parent when the last has arrived. So each promise of a resolver is
+ * awaited once, and no further promise is created for the levels between it and the root.
+ */
+export type PendingValue = PendingRoot | PendingField;
+
+/** Stands for a value that is not there yet, and has no members. */
+export const awaited = Symbol('awaited');
+
+/**
+ * Completes a value that a resolver returned; returns its PendingField, or `awaited`, if it is not complete yet.
+ * Errors: the fault of the value, without location and path, which the caller adds.
+ */
+export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknown;
+
+/**
+ * Where the value that is being completed belongs. There is one place for each depth of the answer, which the values of that
+ * depth use one after the other: most values are complete at once, and need no object of their own. A place is valid until
+ * the current call returns.
+ */
+export class Place {
+  readonly execution: Execution;
+  /** The placeholder of the value, once it is needed. */
+  pending: PendingValue | null = null;
+  // Only the place of an object whose placeholder exists has none of these (Execution.placeOf).
+  declare readonly above: Place;
+  declare plan: ValuePlan;
+  declare key: Key;
+  #below: Place | null = null;
+
+  constructor(execution: Execution, above?: Place) {
+    this.execution = execution;
+    if (above !== undefined) this.above = above;
+  }
+
+  /** The place of a member, after that of the member before it. `pending`: its placeholder, if it has one already. */
+  memberAt(plan: ValuePlan, key: Key, pending: PendingValue | null = null): Place {
+    this.#below ??= new Place(this.execution, this);
+    const place = this.#below;
+    place.pending = pending;
+    place.plan = plan;
+    place.key = key;
+    return place;
+  }
+
+  /** The placeholder of an object or list. */
+  get container(): PendingValue {
+    return this.pending ?? this.field;
+  }
+
+  /** The placeholder of a field or entry. It is also the `info` of the field's resolver. */
+  get field(): PendingField {
+    if (this.pending instanceof PendingField) return this.pending;
+    const field = new PendingField(this.above.container, this.plan, this.key);
+    this.pending = field;
+    return field;
+  }
+
+  /** Completes the value of a promise when it is fulfilled, and there is time. */
+  awaitValue(promise: PromiseLike<unknown>, complete: Complete): typeof awaited {
+    const { execution } = this;
+    const late = this.#leave(complete);
+    Promise.resolve(promise).then(
+      (value) => {
+        if (!execution.isOver && execution.mustWait) execution.defer(() => arrive(late, value));
+        else arrive(late, value);
+      },
+      (error) => placeOf(late).field.fail(error),
+    );
+    return awaited;
+  }
+
+  /** Completes a value when there is time. */
+  defer(value: unknown, complete: Complete): typeof awaited {
+    const late = this.#leave(complete);
+    this.execution.defer(() => arrive(late, value));
+    return awaited;
+  }
+
+  #leave(complete: Complete): LateMember {
+    const { plan, key, pending } = this;
+    return { parent: this.above.container, plan, key, pending, complete };
+  }
+}
+
+/** A member that arrives later. */
+interface LateMember {
+  readonly parent: PendingValue;
+  readonly plan: ValuePlan;
+  readonly key: Key;
+  readonly pending: PendingValue | null;
+  readonly complete: Complete;
+}
+
+const placeOf = ({ parent, plan, key, pending }: LateMember): Place =>
+  parent.execution.placeOf(parent).memberAt(plan, key, pending);
+
+/** Completes a member that was outstanding. */
+function arrive(late: LateMember, value: unknown): void {
+  const { parent, plan, key, complete } = late;
+  const { execution } = parent;
+  if (execution.isOver) {
+    ignoreRejections(value);
+    return;
+  }
+  const place = placeOf(late);
+  try {
+    const completed = complete(plan, value, place);
+    if (typeof completed === 'string') execution.budget.spend(0, completed.length);
+    setMember(parent, key, completed);
+  } catch (error) {
+    place.field.fail(error);
+  }
+}
+
+/** Sets a member that was outstanding; it may have outstanding members of its own. */
+function setMember(parent: PendingValue, key: Key, completed: unknown): void {
+  const { members } = parent;
+  // The container already failed synchronously and is not part of the answer.
+  if (members === null) return;
+  const isOutstanding = completed === awaited || completed instanceof PendingField;
+  const value =
+    completed === awaited ? null : completed instanceof PendingField ? completed.members : completed;
+  if (Array.isArray(members)) members[Number(key)] = value;
+  else members[key] = value;
+  if (!isOutstanding) countDown(parent);
+}
+
+/** Counts a member as complete, and then each container that it completes. A failed container waits for nothing. */
+export function countDown(container: PendingValue): void {
+  let at: PendingValue | null = container;
+  while (at !== null && at.outstanding > 0 && --at.outstanding === 0) {
+    if (at instanceof PendingRoot) at.settle();
+    at = at.parent;
+  }
+}
+
+/** The root of the answer. */
+export class PendingRoot {
+  readonly execution: Execution;
+  readonly parent = null;
+  readonly path = undefined;
+  readonly isNulled = false;
+  /** The object, while some of its members are outstanding. */
+  members: Data | unknown[] | null = null;
+  outstanding = 0;
+  readonly #settled = Promise.withResolvers<Data>();
+  /** The object, when all members have arrived. Errors: GraphQLError, if a non-null field failed. */
+  readonly completed: Promise<Data> = this.#settled.promise;
+
+  constructor(execution: Execution) {
+    this.execution = execution;
+  }
+
+  settle(): void {
+    if (this.members !== null) this.#settled.resolve(this.members as Data);
+  }
+
+  /** Fails because a non-null member has failed. */
+  propagateError(error: unknown): void {
+    if (this.outstanding === 0) return;
+    this.outstanding = 0;
+    this.#settled.reject(error);
+  }
+}
+
+/**
+ * A field of the answer, or an entry of a list, that is pending or has failed: the path of its errors, and the placeholder of
+ * its value. It is also the `info` of the field's resolver, whose members are computed when they are read.
+ */
+export class PendingField implements GraphQLResolveInfo, PreparedSelection {
+  // Class fields, also private ones, would cost a second call for each instance.
+  declare readonly execution: Execution;
+  declare readonly parent: PendingValue;
+  declare readonly details: ValuePlan;
+  declare readonly key: Key;
+  /** The object or list, while some of its members are outstanding. */
+  declare members: Data | unknown[] | null;
+  /** The number of outstanding members. */
+  declare outstanding: number;
+  /** Whether an error has already made this null: later errors below it are not reported. */
+  declare isNulled: boolean;
+
+  constructor(parent: PendingValue, details: ValuePlan, key: Key) {
+    this.execution = parent.execution;
+    this.parent = parent;
+    this.details = details;
+    this.key = key;
+    this.members = null;
+    this.outstanding = 0;
+    this.isNulled = false;
+  }
+
+  /** Records the error and returns null. Errors: the error itself, if the field is non-null. */
+  handleFieldError(raw: unknown): null {
+    if (raw instanceof AnswerLimitError) throw raw;
+    const error = this.#locate(raw);
+    if (this.details.isNonNull) throw error;
+    this.#record(error);
+    return null;
+  }
+
+  /** Like handleFieldError, when the parent object or list has been started already. */
+  fail(raw: unknown): void {
+    if (this.execution.isOver) return;
+    try {
+      setMember(this.parent, this.key, this.handleFieldError(raw));
+    } catch (error) {
+      if (error instanceof AnswerLimitError) this.execution.stop(error);
+      else this.parent.propagateError(error);
+    }
+  }
+
+  /** Fails because a non-null member has failed: becomes null, or its parent fails in turn. */
+  propagateError(error: unknown): void {
+    if (this.outstanding === 0) return;
+    this.outstanding = 0;
+    this.fail(error);
+  }
+
+  /**
+   * The error with its path and location; unchanged if it will not be reported, since a path costs more than the
+   * rest of a failure.
+   */
+  #locate(raw: unknown): unknown {
+    if (!this.execution.budget.showsErrors) return raw;
+    return locateError(raw, this.details.nodes, responsePathAsArray(this.path));
+  }
+
+  #record(error: unknown): void {
+    if (this.execution.isOver) return;
+    for (let at: PendingValue | null = this; at !== null; at = at.parent) if (at.isNulled) return;
+    this.isNulled = true;
+    this.execution.record(error);
+  }
+
+  get path(): ResponsePath {
+    const { key, details } = this;
+    const typename = typeof key === 'string' ? details.parentType.name : undefined;
+    return { prev: this.parent.path, key, typename };
+  }
+  get fieldName() {
+    return this.details.field.name;
+  }
+  get fieldNodes() {
+    return this.details.nodes;
+  }
+  get returnType() {
+    return this.details.field.type;
+  }
+  get parentType() {
+    return this.details.parentType;
+  }
+  get schema() {
+    return this.execution.plan.details.schema;
+  }
+  get fragments() {
+    return this.execution.plan.details.fragments;
+  }
+  get operation() {
+    return this.execution.plan.details.operation;
+  }
+  get variableValues() {
+    return this.execution.variableValues;
+  }
+  get rootValue() {
+    return undefined;
+  }
+  getAbortSignal() {
+    return undefined;
+  }
+  getAsyncHelpers() {
+    return asyncHelpers;
+  }
+  fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
+    return this.details.objectPlanOf(type).fields;
+  }
+  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
+    return this.execution.argumentsOf(field);
+  }
+  subselection(field: FieldPlan): Selection {
+    return new PendingField(this, field, field.name);
+  }
+  selectionOfEntry(index: number): Selection {
+    const { entry } = this.details;
+    return entry === null ? this : new PendingField(this, entry, index);
+  }
+}
+
+const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
+  promiseAll: (values) => Promise.all(values),
+  /** Promises that a resolver started and does not await: their rejections are ignored. */
+  track: ignoreRejections,
+};
