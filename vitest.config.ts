@@ -8,8 +8,8 @@ import { temporaryFolder } from './test/support/temporary-folder.ts';
 // stripper, and compile anew.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/** It weighs what its process keeps in memory. */
-const alone = ['test/bounded-memory.test.ts'];
+/** One weighs what its process keeps in memory; the other loads the modules of the schema again, and with them a plugin of Pothos. */
+const alone = ['test/bounded-memory.test.ts', 'test/schema/import-order.test.ts'];
 
 export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these

@@ -110,7 +110,7 @@ function countedField(
   typeName: string,
 ): GraphQLField<unknown, unknown> {
   const { resolve = defaultFieldResolver } = field;
-  const node = fieldExtensionsOf(field).answeredByIds === true ? undefined : globalIdTypes.get(typeName);
+  const node = fieldExtensionsOf(field).fromIds === true ? undefined : globalIdTypes.get(typeName);
   const countedResolve: typeof resolve = (source, given, context, info) => {
     const { budget } = context as RequestContext;
     const spendOn = (value: unknown): unknown => {

@@ -1,6 +1,6 @@
 import {
-  type Account,
   type AccountBody,
+  type Account as AccountRecord,
   account,
   getAccountsScope,
   putAccountID,
@@ -8,7 +8,7 @@ import {
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { accountNode, readAccountForUpdate } from './account.ts';
+import { Account, readAccountForUpdate } from './account.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { toBody, toChanges } from './plugin/fields.ts';
@@ -63,7 +63,7 @@ builder.relayMutationField(
       return { ids, record: null, trackId };
     },
   },
-  writtenPayload(accountNode, calls, 'read again through the view.'),
+  writtenPayload(Account, calls, 'read again through the view.'),
 );
 
 builder.relayMutationField(
@@ -96,7 +96,7 @@ builder.relayMutationField(
       });
     },
   },
-  writtenPayload(accountNode, calls),
+  writtenPayload(Account, calls),
 );
 
 /**
@@ -104,7 +104,7 @@ builder.relayMutationField(
  * to zero.
  * Errors: BAD_USER_INPUT.
  */
-function requireBalance(record: Account, { balance }: Changes<AccountBody>): void {
+function requireBalance(record: AccountRecord, { balance }: Changes<AccountBody>): void {
   if (balance?.amount === null)
     throw badUserInput(
       '`changes.balance.amount` cannot be null: written without an amount, the account may lose its balance. Nothing was written.',

@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { branch, getBranches, putBranchID } from '../contract/branch.ts';
-import { branchNode, readBranchForUpdate } from './branch.ts';
+import { Branch } from './branch.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { toBody, toChanges } from './plugin/fields.ts';
@@ -45,7 +45,7 @@ builder.relayMutationField(
       return { ids, record: answer, trackId };
     },
   },
-  writtenPayload(branchNode, calls),
+  writtenPayload(Branch, calls),
 );
 
 builder.relayMutationField(
@@ -63,10 +63,10 @@ builder.relayMutationField(
         shape: branch,
         ids,
         input,
-        load: (fresh) => readBranchForUpdate(ids, fresh),
+        load: (fresh) => Branch.readForUpdate(ids, fresh),
         changes: () => toChanges(branch, input.changes),
       });
     },
   },
-  writtenPayload(branchNode, calls),
+  writtenPayload(Branch, calls),
 );

@@ -3,7 +3,7 @@ import { customer, getCustomer, putCustomerID } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { builder, type InputFields } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
-import { customerNode } from './customer.ts';
+import { Customer } from './customer.ts';
 import { toBody, toChanges } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import {
@@ -46,7 +46,7 @@ builder.relayMutationField(
       return { ids, record: answer, trackId };
     },
   },
-  writtenPayload(customerNode, calls),
+  writtenPayload(Customer, calls),
 );
 
 builder.relayMutationField(
@@ -64,10 +64,10 @@ builder.relayMutationField(
         shape: customer,
         ids,
         input,
-        load: (fresh) => customerNode.read(ids, fresh),
+        load: (fresh) => Customer.readForUpdate(ids, fresh),
         changes: () => toChanges(customer, input.changes),
       });
     },
   },
-  writtenPayload(customerNode, calls),
+  writtenPayload(Customer, calls),
 );

@@ -1,4 +1,10 @@
-import { getProduct, type Product, type ProductBody, product, putProduct } from '../contract/product.ts';
+import {
+  getProduct,
+  type ProductBody,
+  type Product as ProductRecord,
+  product,
+  putProduct,
+} from '../contract/product.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
@@ -6,7 +12,7 @@ import { bankIdOr } from './context.ts';
 import { listOf, toBody, toChanges } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { itemId } from './plugin/list-item.ts';
-import { productNode, productVersion } from './product.ts';
+import { Product } from './product.ts';
 import {
   bankIdInput,
   changesInput,
@@ -40,7 +46,7 @@ builder.relayMutationField(
       return { ids: isKnown ? { bankId, productId } : null, record: answer, trackId };
     },
   },
-  writtenPayload(productNode, calls, 'as the bank answered it, or read again; null if it then has no id.'),
+  writtenPayload(Product, calls, 'as the bank answered it, or read again; null if it then has no id.'),
 );
 
 builder.relayMutationField(
@@ -64,8 +70,8 @@ builder.relayMutationField(
         shape: product,
         ids,
         input,
-        load: (fresh) => productNode.read(ids, fresh),
-        versionOf: productVersion,
+        load: (fresh) => Product.readForUpdate(ids, fresh),
+        versionOf: Product.version,
         changes(read) {
           const changes = toChanges(product, input.changes) as Changes<ProductBody>;
           const { bank_id = bankOf(read, bankId) } = changes;
@@ -75,14 +81,14 @@ builder.relayMutationField(
       });
     },
   },
-  writtenPayload(productNode, calls),
+  writtenPayload(Product, calls),
 );
 
 /**
  * The single bank id for the PUT: the one that was read, or the path's if none was read.
  * Errors: BAD_USER_INPUT if there are several: all but one would be lost.
  */
-function bankOf(record: Product, bankId: string): string {
+function bankOf(record: ProductRecord, bankId: string): string {
   const [first = bankId, ...others] = listOf(record.bank_id) ?? [];
   if (others.length === 0) return first;
   throw badUserInput(

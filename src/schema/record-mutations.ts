@@ -2,16 +2,15 @@ import type { z } from 'zod';
 import { isOtherId } from '../bank/ids.ts';
 import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
-import { metaOf, recordFields } from '../contract/record.ts';
+import { recordFields } from '../contract/record.ts';
 import { otherSpellings } from '../contract/spelling.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { InputFields, MadeField, ObjectFields } from './builder.ts';
+import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { changesType, clearedBy, inputType, ownIdIn } from './plugin/fields.ts';
-import { link } from './plugin/link.ts';
+import { clearedBy, ownIdIn } from './plugin/fields.ts';
 import { shownId } from './plugin/list-item.ts';
-import type { NodeType } from './plugin/node.ts';
+import type { BankRef, BankTypes } from './plugin/node.ts';
 import { versionOf as recordVersion } from './record-version.ts';
 
 /**
@@ -38,17 +37,21 @@ export const updatedViewInput = (t: InputFields) =>
 /** The field of a put's input for the whole record. */
 export const wholeRecordInput = (t: InputFields, record: z.ZodObject, { id }: Operation) =>
   t.field({
-    type: inputType(record, `A whole record, as ${id} sends it: what is left out is lost.`),
+    type: builder.bankInput(record, {
+      description: `A whole record, as ${id} sends it: what is left out is lost.`,
+    }),
     required: true,
     description: 'The record as it is to be: what it leaves out is lost.',
   });
 
 /** The fields of an update's input for the changes of a record, or of the part of it that can be changed. */
 export function changesInput(t: InputFields, changed: z.ZodObject) {
-  const { changes } = metaOf(changed);
   return {
     changes: t.field({
-      type: changesType(changed, changes?.description ?? 'Changes of a record. A list is replaced whole.'),
+      type: builder.bankInput(changed, {
+        changes: true,
+        description: 'Changes of a record. A list is replaced whole.',
+      }),
       required: true,
       description: 'What to change: null clears a field, no value keeps it.',
     }),
@@ -70,14 +73,14 @@ interface Written<Ids, Item> {
  * The payload of a mutation that writes a record. The record is read with `read` if the bank's answer does not show it, and a
  * selected field needs it. `shown` says so in its description.
  */
-export const writtenPayload = <Ids extends object, Item extends object>(
-  nodeType: NodeType<Ids, Item>,
+export const writtenPayload = <T extends BankTypes>(
+  ref: BankRef<Types, T>,
   { read, write }: { readonly read: Operation; readonly write: Operation },
   shown = 'as the bank answered it, or read again.',
 ) => ({
   description: `The bank's answer to ${write.id}.`,
-  outputFields: (t: ObjectFields<Written<Ids, Item>>): Record<string, MadeField> => ({
-    [nounOf(nodeType.name)]: link(t, nodeType, {
+  outputFields: (t: ObjectFields<Written<T['Ids'], T['Item']>>) => ({
+    [nounOf(ref.name)]: t.link(ref, {
       description: `The record ${shown} REST then: ${read.id}.`,
       fromRecord: true,
       ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },

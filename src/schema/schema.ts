@@ -11,7 +11,7 @@ import './known-transactions.ts';
 import './message.ts';
 import './message-mutations.ts';
 import './metadata.ts';
-import './plugin/node.ts';
+import './node.ts';
 import './other-account.ts';
 import './payment.ts';
 import './payment-list.ts';

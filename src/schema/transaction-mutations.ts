@@ -2,7 +2,7 @@ import type { Body } from '../contract/record.ts';
 import {
   getTransaction,
   putTransactions,
-  type Transaction,
+  type Transaction as TransactionRecord,
   transaction,
   transactionMetadata,
 } from '../contract/transaction.ts';
@@ -22,7 +22,7 @@ import {
   wholeRecordInput,
   writtenPayload,
 } from './record-mutations.ts';
-import { transactionNode } from './transaction.ts';
+import { Transaction } from './transaction.ts';
 
 const transactionIdInput = (t: InputFields) =>
   t.id({ required: true, description: "The transaction's id at the bank." });
@@ -69,7 +69,7 @@ builder.relayMutationField(
       return { ids, record: answer, trackId };
     },
   },
-  writtenPayload(transactionNode, calls),
+  writtenPayload(Transaction, calls),
 );
 
 builder.relayMutationField(
@@ -102,7 +102,7 @@ builder.relayMutationField(
         shape: transaction,
         ids: { ...ids, TYPE: metadataTypeOf(metadataType, changes) },
         input,
-        load: (fresh) => transactionNode.read(ids, fresh),
+        load: (fresh) => Transaction.readForUpdate(ids, fresh),
         changes: (read) => ({
           details: approvalOf(read, approvedByIpAddress),
           metadata: metadataChanges(read, changes),
@@ -110,7 +110,7 @@ builder.relayMutationField(
       });
     },
   },
-  writtenPayload(transactionNode, calls),
+  writtenPayload(Transaction, calls),
 );
 
 /** The members of the metadata have the same names in REST. */
@@ -132,11 +132,11 @@ function metadataTypeOf(given: string | null | undefined, changes: MetadataChang
 }
 
 /** The bank requires the address from which a transaction was approved: the given one, if the record has none. */
-const approvalOf = ({ details }: Transaction, given: string | null | undefined) =>
+const approvalOf = ({ details }: TransactionRecord, given: string | null | undefined) =>
   details?.approved_by_ip_address == null && given != null ? { approved_by_ip_address: given } : undefined;
 
 /** The changes of the metadata; null if no metadata would be left. `comments` is required with any other member. */
-function metadataChanges({ metadata }: Transaction, changes: MetadataChanges): MetadataChanges | null {
+function metadataChanges({ metadata }: TransactionRecord, changes: MetadataChanges): MetadataChanges | null {
   const left = members.filter(
     (name) => (changes[name] === undefined ? metadata?.[name] : changes[name]) != null,
   );
