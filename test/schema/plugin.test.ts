@@ -1,0 +1,82 @@
+import { execute, parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { getBranches } from '../../src/contract/branch.ts';
+import { text } from '../../src/contract/common-schemas.ts';
+import { record } from '../../src/contract/record.ts';
+import { accountRef } from '../../src/contract/shared-parts.ts';
+import { Account } from '../../src/schema/account.ts';
+import { builder } from '../../src/schema/builder.ts';
+import '../../src/schema/schema.ts';
+
+/** A record that names accounts: itself, in a part, and in a list. */
+const order = record('StandingOrder', 'A standing order.', {
+  id: text.nullish().meta({ name: 'orderId', description: 'Its id.' }),
+  payee: accountRef.nullish().describe('Who is paid.'),
+  fees: record('OrderFees', 'Who pays the fees.', {
+    payer: accountRef.nullish().describe('Who pays them.'),
+  })
+    .nullish()
+    .describe('The fees.'),
+  earlier: accountRef.array().nullish().describe('Who was paid before.'),
+});
+
+test('an AccountRef works in any record, and leads to the account and the counterparty', async () => {
+  const asked: unknown[] = [];
+  const named = (id: string) => ({ account_id: id, bank_id: null });
+  const orders = [
+    { id: 'o1', payee: named('p1'), fees: { payer: named('p2') }, earlier: [named('p3'), named('p4')] },
+  ];
+  const StandingOrder = builder.bankRef(order, {
+    key: [Account, 'orderId'],
+    list: { operation: getBranches, load: async () => orders },
+  });
+  builder.bankNode(StandingOrder);
+  builder.objectField(Account, 'standingOrders', (t) =>
+    t.bankList(StandingOrder, { description: 'Standing orders of the account.' }),
+  );
+  const contextValue = {
+    defaults: { bankId: 'BANK', viewId: 'owner' },
+    lists: { charge: () => undefined },
+    session: {
+      canPrefetch: true,
+      loaders: {
+        otherAccounts: {
+          load: async (ids: unknown) => {
+            asked.push(ids);
+            return ['p1', 'p2', 'p3'].map((id) => ({ id, bank: 'BANK' }));
+          },
+        },
+      },
+    },
+  };
+  const fields = '{ accountId account { accountId viewId bankId } counterparty { otherAccountId } }';
+  const document = parse(`{ bank { account(accountId: "A", viewId: "v") { standingOrders { nodes {
+    orderId bankId payee ${fields} fees { payer ${fields} } earlier ${fields}
+  } } } } }`);
+  const result = await execute({ schema: builder.toSchema(), document, contextValue });
+  const leadsTo = (id: string, isKnown = true) => ({
+    accountId: id,
+    account: { accountId: id, viewId: 'v', bankId: 'BANK' },
+    counterparty: isKnown ? { otherAccountId: id } : null,
+  });
+  expect(JSON.parse(JSON.stringify(result))).toEqual({
+    data: {
+      bank: {
+        account: {
+          standingOrders: {
+            nodes: [
+              {
+                orderId: 'o1',
+                bankId: 'BANK',
+                payee: leadsTo('p1'),
+                fees: { payer: leadsTo('p2') },
+                earlier: [leadsTo('p3'), leadsTo('p4', false)],
+              },
+            ],
+          },
+        },
+      },
+    },
+  });
+  expect(asked).toEqual(Array(4).fill({ bankId: 'BANK', accountId: 'A', viewId: 'v' }));
+});
