@@ -90,7 +90,7 @@ const keyOf = ({ bankId, accountId, viewId }: ViewIds) => [bankId, accountId, vi
 export const Account = builder.bankRef<AccountTypes>(account, {
   key: [Bank, 'accountId', 'viewId'],
   pathOf: accountOf,
-  read: { load: readAccount },
+  read: { load: readAccount, forUpdate: readForUpdate },
   list: { operation: getAccountsScope, load: loadAccounts, nodesIn: accountsIn },
   identity: {
     toKey(node) {
@@ -216,7 +216,7 @@ function accountIn(
  * The one account of the bank with an id.
  * Errors: BANK_BAD_RESPONSE if there are several, or if it is another bank's.
  */
-export async function readAccountForUpdate(ids: ViewIds, context: ReadContext): Promise<AccountRecord> {
+async function readForUpdate(ids: ViewIds, context: ReadContext): Promise<AccountRecord> {
   const list = await loadSingle(ids, context);
   const isForeign = foreignIn(list, ids);
   checkNotRepeated(list, ids.accountId, getAccountsScope, 'accounts', namesIn(list, ids));

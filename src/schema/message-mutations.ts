@@ -1,17 +1,16 @@
 import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
+import { bankIdDescription, bankIdOr } from './context.ts';
 import { Message } from './message.ts';
 import { toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
-import { bankIdInput } from './record-mutations.ts';
 
 builder.relayMutationField(
   'putCustomerMessage',
   {
     description: 'The message to put, and to whom.',
     inputFields: (t) => ({
-      bankId: bankIdInput(t),
+      bankId: t.id({ description: bankIdDescription }),
       customerId: t.id({ required: true, description: 'The id at the bank of the customer who gets it.' }),
       ...t.bankFields(message),
     }),

@@ -13,12 +13,11 @@ import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
-import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
+import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
 import { omitNullish, toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { mapListItem } from './plugin/list-item.ts';
-import { bankIdInput } from './record-mutations.ts';
 import { isPositive } from './scalars.ts';
 import { TransactionRequest } from './transaction-request.ts';
 
@@ -26,7 +25,7 @@ import { TransactionRequest } from './transaction-request.ts';
 
 /** The fields that both inputs have. */
 const paymentFields = (t: InputFields) => ({
-  bankId: bankIdInput(t),
+  bankId: t.id({ description: bankIdDescription }),
   accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
   to: t.field({
     type: AccountRefInput,

@@ -1,12 +1,9 @@
 import './scalars.ts';
 import './account.ts';
-import './account-mutations.ts';
 import './account-ref.ts';
 import './bank.ts';
 import './branch.ts';
-import './branch-mutations.ts';
 import './customer.ts';
-import './customer-mutations.ts';
 import './known-transactions.ts';
 import './message.ts';
 import './message-mutations.ts';
@@ -17,11 +14,10 @@ import './payment.ts';
 import './payment-list.ts';
 import './payment-mutations.ts';
 import './product.ts';
-import './product-mutations.ts';
 import './transaction.ts';
-import './transaction-mutations.ts';
 import './transaction-request.ts';
 import './viewer.ts';
+import './writes.ts';
 import {
   GraphQLDeferDirective,
   GraphQLStreamDirective,

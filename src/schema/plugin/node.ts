@@ -103,6 +103,8 @@ interface ReadOptions<T extends BankTypes> {
     context: ReadContext,
     needed?: readonly Field[] | null,
   ) => Promise<T['Item']>;
+  /** Reads the record to change it; by default as `load`. Errors: BANK_BAD_RESPONSE if it may be the wrong one. */
+  readonly forUpdate?: (ids: T['Path'], context: ReadContext) => Promise<T['Item']>;
 }
 
 /** Reads the whole list that contains a record. */
@@ -262,9 +264,12 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
    */
   async readForUpdate(ids: T['Ids'], context: ReadContext): Promise<T['Item']> {
     const { list, own, plural } = this;
-    if (list === undefined || this.#options.read !== undefined) return this.#read(ids, context, null);
-    const id = String((ids as Values)[own]);
-    checkNotRepeated((await list.load(ids, context)) as readonly object[], id, list.operation, plural);
+    const { read } = this.#options;
+    if (read?.forUpdate !== undefined) return read.forUpdate(ids, context);
+    if (read === undefined && list !== undefined) {
+      const entries = (await list.load(ids, context)) as readonly object[];
+      checkNotRepeated(entries, String((ids as Values)[own]), list.operation, plural);
+    }
     return this.#read(ids, context, null);
   }
 
