@@ -4,7 +4,7 @@ import { type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { findCounterparty, OtherAccount } from './other-account.ts';
-import { toBody } from './plugin/fields.ts';
+import { toBody, type Values } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 
 /** An account as another record names it. What it leaves out is that of the record. */
@@ -22,7 +22,7 @@ builder.objectFields(AccountRef, (t) => ({
       const accountId = unwrap(record.account_id);
       if (!accountId) return null;
       return {
-        bankId: validateBankId('a bank', unwrap(record.bank_id) ?? bankId),
+        bankId: validateBankId('a bank', unwrap(record.bank_id) || bankId),
         accountId: validateBankId('an account', accountId),
         viewId: restId('viewId', otherViewId ?? viewId ?? defaults.viewId),
       };
@@ -43,17 +43,17 @@ builder.objectFields(AccountRef, (t) => ({
 
 export const AccountRefInput = builder.bankInput(accountRef);
 
+/** The body of an account; an empty code names no bank. `name` is the input's. Errors: BAD_USER_INPUT. */
+export const accountRefBody = (name: string, { bankId, ...given }: Values): AccountRefBody =>
+  toBody(accountRef, bankId === '' ? given : { ...given, bankId }, `${name}.`);
+
 /**
- * The body of an account that can be read afterwards. `name` is the input's.
+ * The body of an account that can be read afterwards.
  * Errors: BAD_USER_INPUT, which names the invalid id and does not repeat it.
  */
-export function validatedAccountRefBody(
-  name: string,
-  given: Readonly<Record<string, unknown>>,
-): AccountRefBody {
-  for (const part of ['bankId', 'accountId']) {
-    const id = given[part];
-    if (typeof id === 'string') restId(`${name}.${part}`, id);
-  }
-  return toBody(accountRef, given, `${name}.`);
+export function validatedAccountRefBody(name: string, given: Values): AccountRefBody {
+  const { bankId, accountId } = given;
+  if (typeof bankId === 'string' && bankId !== '') restId(`${name}.bankId`, bankId);
+  if (typeof accountId === 'string') restId(`${name}.accountId`, accountId);
+  return accountRefBody(name, given);
 }

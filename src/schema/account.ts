@@ -253,10 +253,10 @@ builder.bankNode(Account, {
       description: 'The view through which the account is seen, from the path.',
     }),
     accountId: t.id({
-      nullable: false,
-      description: "The bank's id; the requested one if it answers none. REST `id`.",
+      description:
+        "The bank's id; the requested one if it answers none. Null for an account that the bank lists without an id among others. REST `id`.",
       fromIds: true,
-      resolve: (node) => accountOf(node).accountId,
+      resolve: ({ accountId }) => accountId,
     }),
     view: t.link(Account, {
       description: 'The same account through another of its views. REST: getAccountsScope.',

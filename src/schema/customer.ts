@@ -1,4 +1,5 @@
 import { validateBankId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
 import { customer, getCustomer } from '../contract/customer.ts';
 import { Account } from './account.ts';
 import { Bank } from './bank.ts';
@@ -18,16 +19,19 @@ builder.bankNode(Customer, {
     customerId: t.exposeID('customerId', { nullable: false, description: 'The customer id, from the path.' }),
     banks: t.links(Bank, {
       description: 'The banks that `bankIds` names. Costs no further REST call.',
-      entries: ({ record }) => record.bank_id,
+      // An empty code names no bank.
+      entries: ({ record }) => unwrap(record.bank_id)?.filter((bankId) => bankId !== ''),
       ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     }),
     accounts: t.bankList(Account, {
-      description: 'The accounts that the customer, who must be the viewer, may see. REST: getAccountsScope.',
+      description:
+        'The accounts that the customer may see; an error for a customer who is not the viewer. REST: getAccountsScope.',
       ids: (customer, _args, context) => viewerAccounts(viewerWhoIs(customer, context)),
     }),
     messages: t.bankList(Message, {
       ...messageList,
-      description: "The bank's messages to the customer, who must be the viewer. REST: getMessagesOwner.",
+      description:
+        "The bank's messages to the customer; an error for a customer who is not the viewer. REST: getMessagesOwner.",
       load: (customer, _args, context) =>
         context.session.loaders.messagesOwner.load(viewerWhoIs(customer, context)),
     }),

@@ -45,18 +45,23 @@ builder.queryField('nodes', (t) =>
   t.field({
     type: [Node],
     nullable: { list: false, items: true },
-    description:
-      'Nodes by their global ids, in the given order; one that cannot be read is null with an error. Costs the REST call of each, as `node`.',
+    description: `Nodes by their global ids, in the given order; one that cannot be read is null with an error. An operation reads at most ${maxNodeIds}: further ones are null, with one error. Costs the REST call of each, as \`node\`.`,
     args: { ids: t.arg.idList({ required: true, description: 'The global ids.' }) },
     resolve: (_root, { ids }, context, info) => {
-      const count = (nodeIdCounts.get(context) ?? 0) + ids.length;
-      nodeIdCounts.set(context, count);
-      if (count > maxNodeIds)
-        throw badUserInput(
-          `The operation asks for ${count} nodes by their ids: ask for at most ${maxNodeIds} at a time.`,
-          'ids',
-        );
-      return ids.map((id, index) => loadNode(id, context, info, { index }));
+      const before = nodeIdCounts.get(context) ?? 0;
+      nodeIdCounts.set(context, before + ids.length);
+      return ids.map((id, index) => {
+        const place = before + index;
+        if (place < maxNodeIds) return loadNode(id, context, info, { index });
+        return place > maxNodeIds
+          ? null
+          : Promise.reject(
+              badUserInput(
+                `The operation asks for more than ${maxNodeIds} nodes by their ids: this one and all that follow are null. Ask for at most ${maxNodeIds} at a time.`,
+                'ids',
+              ),
+            );
+      });
     },
   }),
 );

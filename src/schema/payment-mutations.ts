@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
-import { accountRef, amount, money } from '../contract/shared-parts.ts';
+import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import {
   putTransactionsRequestAccount,
@@ -11,7 +11,7 @@ import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
-import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
+import { AccountRefInput, accountRefBody, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
@@ -100,7 +100,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    to: toBody(accountRef, input.to, 'to.'),
+    to: accountRefBody('to', input.to),
     value,
   });
   return { ids, body };

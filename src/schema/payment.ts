@@ -110,7 +110,7 @@ PaymentObject.implement({
         'The account that is paid, by default at the bank that pays; null if the payment names none. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: ({ bankId, toBankId, toAccountId }, { viewId }, { defaults }) =>
-        toAccountId ? validateViewIds(toBankId ?? bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
+        toAccountId ? validateViewIds(toBankId || bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
     }),
     to: t.field({
       type: AccountRef,

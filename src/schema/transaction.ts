@@ -41,7 +41,8 @@ builder.bankNode(Transaction, {
         if (!accountId) return null;
         const bankId = namedObject(record, 'this_account')?.bank_id;
         return {
-          bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : node.bankId,
+          bankId:
+            typeof bankId === 'string' && bankId !== '' ? validateBankId('a bank', bankId) : node.bankId,
           accountId: validateBankId('an account', accountId),
           viewId: node.viewId,
         };

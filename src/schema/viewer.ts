@@ -56,14 +56,13 @@ export const viewerAccounts = (viewer: Viewer) => ({
 });
 
 /**
- * The viewer, if this customer is the viewer.
+ * The viewer at the customer's bank, if this customer is the viewer.
  * Errors: as viewerOf; BAD_USER_INPUT for another customer, because the bank's interface has no more data about other
  * customers.
  */
 export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {
-  const viewer = viewerOf(context);
-  const own = viewerCustomer(viewer);
-  if (own.bankId !== customer.bankId || own.customerId !== customer.customerId)
+  const viewer = viewerOf(context, customer.bankId);
+  if (viewerCustomer(viewer).customerId !== customer.customerId)
     throw badUserInput("The bank tells this of the caller's own customer record only: ask `viewer`.");
   return viewer;
 }

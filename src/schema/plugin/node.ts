@@ -5,6 +5,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { type Field, metaOf } from '../../contract/record.ts';
 import { type EarlyResults, keepEarlyResults, propertyResolver } from '../../executor/known-resolvers.ts';
 import { type Selection, withDeferred } from '../../executor/selection.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import type { ObjectFields, Types } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
 import { versionOf } from '../record-version.ts';
@@ -201,6 +202,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   /** The field that has the bank's id of a record; null if no argument takes its id. */
   readonly bankIdField: string | null;
   readonly list: ListOptions<T> | undefined;
+  /** The version of a record, which is computed once for each that was read. */
   readonly version: (record: T['Item']) => string;
   readonly pathOf: (ids: T['Ids']) => T['Path'];
   readonly #key: readonly KeyValue[];
@@ -221,7 +223,9 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     this.own = ownIdIn(shape)?.name ?? this.names.at(-1) ?? '';
     this.bankIdField = options.bankIdField === null ? null : this.own;
     this.list = options.list;
-    this.version = version ?? ((record) => versionOf(shape, record as object));
+    const computed = new WeakMap<object, string>();
+    this.version = (record) =>
+      getOrMake(computed, record as object, () => version?.(record) ?? versionOf(shape, record as object));
     this.#options = options;
     this.pathOf = options.pathOf ?? ((ids) => pick(ids as Values, this.names) as T['Path']);
     this.#identity = options.identity ?? (this.list === undefined ? this.#byKey() : this.#byList(this.list));
