@@ -103,7 +103,7 @@ function handleSignals(running: () => Service | null): void {
     // A second signal means that the operator does not want to wait.
     if (stopping) process.exit(1);
     stopping = true;
-    void service.stop().then(() => process.exit(0));
+    void service.stop().then((exitCode) => process.exit(exitCode));
   };
   const end = endBy(143);
   process.on('SIGTERM', end);

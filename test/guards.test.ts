@@ -57,7 +57,7 @@ const layers: Record<string, readonly string[]> = {
   contract: ['is-object.ts', 'get-or-make.ts'],
   bank: ['errors.ts', 'is-object.ts', 'get-or-make.ts', 'load', 'contract'],
   loaders: ['get-or-make.ts', 'contract', 'bank'],
-  payments: ['errors.ts', 'is-object.ts', 'serial-queue.ts', 'contract', 'bank'],
+  payments: ['errors.ts', 'is-object.ts', 'key-pair.ts', 'serial-queue.ts', 'contract', 'bank'],
   executor: ['get-or-make.ts', 'load'],
   schema: [
     'errors.ts',
@@ -104,6 +104,7 @@ const layers: Record<string, readonly string[]> = {
     'load',
     'serial-queue.ts',
     'plain-text.ts',
+    'key-pair.ts',
     'bank',
     'payments',
     'schema',
@@ -116,6 +117,7 @@ const layers: Record<string, readonly string[]> = {
     'config',
   ],
   'version.ts': [],
+  'key-pair.ts': [],
   'main.ts': ['commands', 'config'],
   'index.ts': ['commands', 'config', 'errors.ts', 'schema', 'version.ts'],
 };

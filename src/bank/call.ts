@@ -4,17 +4,17 @@ import type { Dispatcher } from 'undici';
 import type { Operation } from '../contract/operation.ts';
 import { refusals } from '../load/capacity.ts';
 import { paused } from './breaker.ts';
-import { CallerIdentity, type Credentials, type Identity, secretsOf } from './credentials.ts';
+import { type Identity, noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
 import type { GateEntry } from './gate.ts';
 import {
-  decoderOf,
+  encodingOf,
   type HttpRequest,
   type HttpResponse,
   type HttpResult,
+  IncomingResponse,
   TransportFailure,
-  withChunk,
 } from './http-message.ts';
 import { readInSlices } from './read-in-slices.ts';
 import { type CallTrace, reportOf } from './report.ts';
@@ -24,15 +24,10 @@ import type { Reader, ReadResult } from './shared-reads.ts';
 import type { Target } from './target.ts';
 import { describeTlsFailure } from './tls.ts';
 
-/** Whether this is the value of Content-Encoding of an encoded body. Some servers name the body's charset there. */
-const namesEncoding = (value: string): boolean => !/^(identity)?$/i.test(value) && decoderOf(value) === null;
-/** How much of another value an error shows, in characters. */
+/** How much of an unknown Content-Encoding an error shows, in characters. */
 const maxShownEncoding = 40;
-const emptyBody = Buffer.alloc(0);
 const noReaders: Reader[] = [];
 const noTimeLeft = 'the operation has no time left';
-/** How many readers of one call continue in one iteration of the event loop. */
-const settledAtOnce = 8;
 
 /**
  * One REST call, from its request to the last of its readers: undici's handler, the gate's entry, and the read that others
@@ -46,7 +41,7 @@ export class Call<T extends Operation = Operation>
   readonly path: string;
   readonly body: string | null;
   readonly keepDigits: boolean;
-  caller: CallerIdentity;
+  credentials: RequestCredentials;
   trackId: string | null;
   /** How often it was sent before. */
   resendCount = 0;
@@ -61,6 +56,7 @@ export class Call<T extends Operation = Operation>
   places: GateEntry['places'] = [];
   /** When the last of its readers gives up. */
   deadline = 0;
+  readers: Reader[] = noReaders;
   /** Under whose name it counts at the gate, and is parsed. */
   countedAs: Identity;
   /** Whether it has ended, also for its readers. */
@@ -68,7 +64,6 @@ export class Call<T extends Operation = Operation>
   /** The operation that began it, in whose async context it is reported. */
   #begunBy: OperationDeadline | null = null;
   #headers: string[];
-  #readers: Reader[] = noReaders;
   #beforeStart: (() => void) | null = null;
   /** Whether its answer is parsed and may be shared, and it may be tried again; otherwise it is sent once, and its reader gets the response. */
   #isRead = true;
@@ -85,25 +80,21 @@ export class Call<T extends Operation = Operation>
   #isSent = false;
   /** Whether the attempt has ended. */
   #hasEnded = false;
-  #status = 0;
-  #responseHeaders: HttpResponse['headers'] | null = null;
-  /** The body so far: its first `#size` bytes. */
-  #response: Buffer = emptyBody;
-  #size = 0;
+  #response: IncomingResponse | null = null;
   #retryTimer: NodeJS.Timeout | null = null;
 
   /** Errors: MISSING_CREDENTIALS. */
   constructor(
     target: Target<T>,
-    caller: CallerIdentity,
+    credentials: RequestCredentials,
     path: string,
     body: string | null,
     keepDigits: boolean,
   ) {
-    this.#headers = caller.headersOf(target.operation);
+    this.#headers = credentials.headersOf(target.operation);
     this.target = target;
-    this.caller = caller;
-    this.countedAs = caller;
+    this.credentials = credentials;
+    this.countedAs = credentials.caller;
     this.path = path;
     this.body = body;
     this.keepDigits = keepDigits;
@@ -112,10 +103,6 @@ export class Call<T extends Operation = Operation>
 
   get operation(): T {
     return this.target.operation;
-  }
-
-  get credentials(): Credentials {
-    return this.caller.credentials;
   }
 
   get gateways(): PreparedCall['gateways'] {
@@ -136,7 +123,7 @@ export class Call<T extends Operation = Operation>
 
   /** Begins the call for its first reader. `beforeStart` is called right before the request is written, and may throw to prevent that. */
   begin(reader: Reader, beforeStart: (() => void) | null = null): void {
-    this.#readers = [reader];
+    this.readers = [reader];
     this.#isRead = reader.wanted !== 'response';
     this.#beforeStart = beforeStart;
     this.#begunAt = performance.now();
@@ -149,7 +136,7 @@ export class Call<T extends Operation = Operation>
 
   /** Adds a reader to a call that is not over. */
   join(reader: Reader): void {
-    this.#readers.push(reader);
+    this.readers.push(reader);
     this.deadline = Math.max(this.deadline, reader.deadline);
     reader.operationDeadline.addWaiter(reader);
     if (this.#isWaiting) this.target.lane.gate.join(this, reader.caller);
@@ -159,15 +146,24 @@ export class Call<T extends Operation = Operation>
   leave(reader: Reader, { reason }: TransportFailure): void {
     const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
     const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
+    this.#part(
+      reader,
+      isLate || reason !== 'timeout' ? failure : this.#failure('timeout', noTimeLeft),
+      failure,
+    );
+  }
+
+  /** A reader gets this failure, and the call ends with `last` if it was the last one. The reader of a response gets it with the end. */
+  #part(reader: Reader, failure: TransportFailure, last: TransportFailure): void {
     if (this.#isRead) {
-      this.#readers = this.#readers.filter((each) => each !== reader);
-      reader.leave(reason === 'timeout' && !isLate ? this.#failure('timeout', noTimeLeft) : failure);
+      this.readers = this.readers.filter((each) => each !== reader);
+      reader.leave(failure);
       const { name } = reader.caller;
-      if (this.#isWaiting && !this.#readers.some(({ caller }) => caller.name === name))
+      if (this.#isWaiting && !this.readers.some(({ caller }) => caller.name === name))
         this.target.lane.gate.part(this, reader.caller);
-      if (this.#readers.length > 0) return;
+      if (this.readers.length > 0) return;
     }
-    if (!this.isOver) this.#giveUp(failure);
+    if (!this.isOver) this.#giveUp(last);
   }
 
   #late(): TransportFailure {
@@ -186,12 +182,10 @@ export class Call<T extends Operation = Operation>
     this.#hasEnded = false;
     this.#controller = null;
     this.#isSent = false;
-    this.#status = 0;
-    this.#responseHeaders = null;
-    this.#response = emptyBody;
-    this.#size = 0;
+    this.#response = null;
     this.#attemptBegunAt = performance.now();
-    if (traceCall !== undefined) this.#trace = this.#inContext(() => traceCall(this, this.resendCount));
+    if (traceCall !== undefined)
+      this.#trace = this.#begunBy?.context(() => traceCall(this, this.resendCount)) ?? null;
     this.#generation = breaker === null ? 0 : breaker.tryAcquire();
     if (this.#generation === null) {
       this.#end(paused());
@@ -203,13 +197,8 @@ export class Call<T extends Operation = Operation>
     }
     this.#isWaiting = true;
     // Some may be refused on the way.
-    for (const reader of this.#readers)
-      if (this.#isWaiting && this.#readers.includes(reader)) lane.gate.ask(this, reader.caller);
-  }
-
-  /** Runs work in the async context of the operation that began the call. */
-  #inContext<Result>(work: () => Result): Result {
-    return this.#begunBy === null ? work() : this.#begunBy.context(work);
+    for (const reader of this.readers)
+      if (this.#isWaiting && this.readers.includes(reader)) lane.gate.ask(this, reader.caller);
   }
 
   enter(caller: Identity): void {
@@ -220,16 +209,10 @@ export class Call<T extends Operation = Operation>
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
+  /** It waits no longer in this caller's turn. */
   refuse({ name }: Identity): void {
     const failure = this.#shed();
-    const refused = this.#readers.filter(({ caller }) => caller.name === name);
-    if (refused.length === this.#readers.length) {
-      this.#isWaiting = false;
-      this.#end(failure);
-      return;
-    }
-    this.#readers = this.#readers.filter(({ caller }) => caller.name !== name);
-    for (const reader of refused) reader.leave(failure);
+    for (const reader of this.readers) if (reader.caller.name === name) this.#part(reader, failure, failure);
   }
 
   /**
@@ -263,11 +246,10 @@ export class Call<T extends Operation = Operation>
   ): void {
     // undici fails the request at a 100 or 101; other interim responses are passed over.
     if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
-    this.#status = status;
-    this.#responseHeaders = headers;
-    const { 'content-encoding': encoding } = headers;
-    if (encoding === undefined || !namesEncoding(String(encoding))) return;
-    const shown = redact(String(encoding), secretsOf(this.credentials), maxShownEncoding);
+    this.#response = new IncomingResponse(status, headers, this.#enteredAt);
+    const encoding = encodingOf(headers);
+    if (encoding === null) return;
+    const shown = redact(encoding, secretsOf(this.credentials), maxShownEncoding);
     this.#stopReading(`its Content-Encoding is ${shown}, although bankql asks for none`);
   }
 
@@ -277,14 +259,13 @@ export class Call<T extends Operation = Operation>
       this.#giveUp(this.#failure('no room', 'there is no room for the answer'));
       return;
     }
-    this.#response = this.#size === 0 ? chunk : withChunk(this.#response, this.#size, chunk);
-    this.#size += chunk.length;
+    this.#response?.add(chunk);
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (controller !== this.#controller) return;
     this.target.lane.gate.leave(this, true);
-    if (!this.#hasEnded) this.#end(this.#received());
+    if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end());
   }
 
   onResponseError(controller: Dispatcher.DispatchController | null | undefined, error: Error): void {
@@ -308,9 +289,9 @@ export class Call<T extends Operation = Operation>
 
   /** Stops reading: for an error response, the status is enough. */
   #stopReading(message: string): void {
-    const isGood = this.#status >= 200 && this.#status < 300;
-    const controller = this.#controller;
-    this.#end(isGood ? this.#failure('refused', message) : this.#received());
+    const [controller, response] = [this.#controller, this.#response];
+    const isError = response !== null && (response.status < 200 || response.status > 299);
+    this.#end(isError ? response.end() : this.#failure('refused', message));
     controller?.abort(new Error(message));
   }
 
@@ -334,25 +315,19 @@ export class Call<T extends Operation = Operation>
 
   /** All readers give up, although the timer of their deadlines is late. */
   #timeOut(): void {
-    for (const reader of this.#readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
+    for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
   }
 
   #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
     return new TransportFailure(reason, this.#isSent, message, cause);
   }
 
-  #received(): HttpResponse {
-    const body =
-      this.#response.length === this.#size ? this.#response : this.#response.subarray(0, this.#size);
-    const milliseconds = performance.now() - this.#enteredAt;
-    return { status: this.#status, headers: this.#responseHeaders ?? {}, body, milliseconds };
-  }
-
   /** The end of an attempt. */
   #end(result: HttpResult): void {
     this.#hasEnded = true;
-    const { breaker, services } = this.target;
-    const { retries } = services;
+    const { breaker, operation } = this.target;
+    const { retries, refusedReads } = this.target.services;
+    if (operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
     if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
     this.#report(result);
     // The operation may end while its call is reported.
@@ -368,7 +343,7 @@ export class Call<T extends Operation = Operation>
     if (onCall === undefined && trace === null) return;
     const report = reportOf(this, result, performance.now() - this.#attemptBegunAt, trace);
     this.#trace = null;
-    this.#inContext(() => {
+    this.#begunBy?.context(() => {
       onCall?.(report);
       trace?.end(report);
     });
@@ -399,10 +374,10 @@ export class Call<T extends Operation = Operation>
   #finish(result: HttpResult): void {
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
     this.#retryTimer = null;
-    const [reader] = this.#readers;
+    const [reader] = this.readers;
     if (!this.#isRead) {
       this.isOver = true;
-      this.#readers = noReaders;
+      this.readers = noReaders;
       this.#begunBy = null;
       reader?.receive(result);
     } else if (result instanceof TransportFailure) this.settle(null, mapTransportFailure(this, result));
@@ -410,33 +385,18 @@ export class Call<T extends Operation = Operation>
     else readInSlices(this, result);
   }
 
-  /** Serves all readers with the result or an error: some continue now, the others in later iterations of the event loop. */
+  /** The end of the call: all readers get the result, or the error. */
   settle(result: ReadResult | null, error: unknown): void {
     this.isOver = true;
-    this.target.services.reads.settle(this, result);
-    this.#serve(result, error);
-  }
-
-  #serve(result: ReadResult | null, error: unknown): void {
-    const readers = this.#readers;
-    this.#readers = readers.length > settledAtOnce ? readers.slice(settledAtOnce) : noReaders;
-    for (let nth = 0; nth < readers.length && nth < settledAtOnce; nth++) {
-      if (result !== null) readers[nth]?.succeed(result);
-      else readers[nth]?.fail(error);
-    }
-    if (this.#readers.length > 0) setImmediate(() => this.#serve(result, error));
-    else this.#release();
+    this.target.services.reads.settle(this, result, error);
   }
 
   /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
-  #release(): void {
+  release(): void {
     this.#begunBy = null;
-    this.caller = nobody;
-    this.countedAs = nobody;
+    this.credentials = noCredentials;
+    this.countedAs = noCredentials.caller;
     this.#headers = [];
-    this.#responseHeaders = null;
-    this.#response = emptyBody;
+    this.#response = null;
   }
 }
-
-const nobody = new CallerIdentity({ subscriptionKey: null, authProviderName: null, authId: null });

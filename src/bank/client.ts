@@ -3,17 +3,18 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError } from '../errors.ts';
 import type { ShedReason } from '../load/capacity.ts';
+import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './answer.ts';
 import { type BreakerReason, createBreakers } from './breaker.ts';
 import { Call } from './call.ts';
-import { identityOf } from './credentials.ts';
+import { requestCredentials } from './credentials.ts';
 import { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
+import { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';
 import { bodyOf, type CallInput, pathOf } from './request.ts';
-import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './response.ts';
 import { RetryBudget } from './retry.ts';
 import {
   Reader,
@@ -97,6 +98,8 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates the same reads as a write, without sending it (SharedReads.invalidate). */
   invalidate(call: Call): void;
+  /** Whether a read got the same 401 in this process (refused-reads.ts). */
+  isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
   /**
@@ -146,6 +149,7 @@ export function createBankClient(options: BankOptions): BankClient {
     retries: new RetryBudget(options.retryShare),
     reads,
     gateways: options.gateways ?? knownGatewayAnswers,
+    refusedReads: new RefusedReads(),
     ...{ onCall, traceCall, onShed, onDrift, onUnreadable },
   };
   const targets = new Map<Operation, Target>(
@@ -161,7 +165,7 @@ export function createBankClient(options: BankOptions): BankClient {
     // The row of this operation: it has its type.
     const target = targets.get(operation) as Target<T> | undefined;
     if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
-    return new Call(target, identityOf(credentials), path, bodyOf(operation, body), keepDigits);
+    return new Call(target, requestCredentials(credentials), path, bodyOf(operation, body), keepDigits);
   }
 
   function respond(call: Call, beforeStart: (() => void) | null): Promise<HttpResponse> {
@@ -171,7 +175,10 @@ export function createBankClient(options: BankOptions): BankClient {
       // A reader of a response gets an HttpResponse.
       const take = resolve as (response: unknown) => void;
       const limits = { operationDeadline };
-      call.begin(new Reader(call, call.caller, limits, limitMs, 'response', take, reject), beforeStart);
+      call.begin(
+        new Reader(call, call.credentials.caller, limits, limitMs, 'response', take, reject),
+        beforeStart,
+      );
     });
   }
 
@@ -228,6 +235,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     invalidate: (call) => reads.invalidate(call),
+    isRefusalOfReads: (response) => services.refusedReads.has(response),
     noteDrift: (drift) => onDrift?.(drift),
     update: (record, update) => updates.run(record, update),
     held: lanes.held,

@@ -1,7 +1,6 @@
 import { hash as oneHash } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 
 /** The credentials that a caller sends to the bank; null where the caller gave none. */
 export interface Credentials {
@@ -90,37 +89,43 @@ export const secretsOf = (credentials: Credentials): string[] =>
 export const hash = (values: readonly (string | readonly string[] | null | undefined)[]): string =>
   oneHash('sha256', JSON.stringify(values), 'base64');
 
-/** Values derived from a request's credentials, each computed once per request. */
-export class CallerIdentity implements Identity {
-  readonly credentials: Credentials;
-  /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
-  readonly id: string;
-  /** The name in the caller's `Identity`; without one, the id. */
-  readonly name: string;
-  readonly group: string;
-  /** The headers of each operation that was called. */
+/**
+ * The credentials of a request, as its calls need them: with the id of the group in which its reads are shared, and the header lines of
+ * each bank operation, each made once. It lives as long as the request. What is counted of a caller is kept by name elsewhere.
+ */
+export class RequestCredentials implements Credentials {
+  readonly subscriptionKey: string | null;
+  readonly authProviderName: string | null;
+  readonly authId: string | null;
+  /** Under whose name its calls count; without a known identity, under `id`. */
+  readonly caller: Identity;
   readonly #headers = new Map<Operation, string[]>();
+  #id: string | null = null;
   #countedId: string | null = null;
   #keyId: string | null = null;
 
-  constructor(credentials: Caller) {
-    const { subscriptionKey, authProviderName, authId } = credentials;
-    this.credentials = credentials;
-    this.id = hash([subscriptionKey, authProviderName, authId]);
-    const { name, group } = credentials.identity ?? { name: this.id, group: this.id };
-    this.name = name;
-    this.group = group;
+  constructor({ subscriptionKey, authProviderName, authId, identity }: Caller) {
+    this.subscriptionKey = subscriptionKey;
+    this.authProviderName = authProviderName;
+    this.authId = authId;
+    this.caller = identity ?? { name: this.id, group: this.id };
   }
 
-  /** The same as `name`, without containing a credential. */
+  /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
+  get id(): string {
+    this.#id ??= hash([this.subscriptionKey, this.authProviderName, this.authId]);
+    return this.#id;
+  }
+
+  /** The caller's name, without containing a credential. */
   get countedId(): string {
-    this.#countedId ??= hash([this.name]);
+    this.#countedId ??= hash([this.caller.name]);
     return this.#countedId;
   }
 
   /** Identifies subscription keys without containing one. */
   get keyId(): string {
-    this.#keyId ??= hash([this.credentials.subscriptionKey]);
+    this.#keyId ??= hash([this.subscriptionKey]);
     return this.#keyId;
   }
 
@@ -130,7 +135,7 @@ export class CallerIdentity implements Identity {
   }
 
   #buildHeaders(operation: Operation): string[] {
-    const headers = credentialHeadersFor(operation, this.credentials);
+    const headers = credentialHeadersFor(operation, this);
     headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
     if (operation.body !== null) headers.push('Content-Type', 'application/json');
     this.#headers.set(operation, headers);
@@ -138,12 +143,13 @@ export class CallerIdentity implements Identity {
   }
 }
 
-const callers = new WeakMap<Credentials, CallerIdentity>();
+/** The credentials of a call that is over. */
+export const noCredentials = new RequestCredentials({
+  subscriptionKey: null,
+  authProviderName: null,
+  authId: null,
+});
 
-const identify = (credentials: Credentials) => new CallerIdentity(credentials);
-
-export const identityOf = (credentials: Credentials): CallerIdentity =>
-  callers.get(credentials) ?? getOrMake(callers, credentials, identify);
-
-/** As CallerIdentity.countedId. */
-export const countedId = (credentials: Credentials): string => identityOf(credentials).countedId;
+/** The credentials as calls need them. Whoever makes several calls makes them once. */
+export const requestCredentials = (credentials: Credentials): RequestCredentials =>
+  credentials instanceof RequestCredentials ? credentials : new RequestCredentials(credentials);

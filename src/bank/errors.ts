@@ -5,12 +5,13 @@ import {
   gatewayErrors,
   type HttpResponse,
   inUtf8,
+  isJsonType,
   otherCharsetOf,
   type TransportFailure,
   textOf,
 } from './http-message.ts';
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
-import { codeName, errorName, errorWords, isJsonType } from './response.ts';
+import { codeName, errorName, errorWords } from './tolerance.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;

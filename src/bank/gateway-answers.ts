@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
-import { type HttpResponse, otherCharsetOf, textOf } from './http-message.ts';
+import { type HttpResponse, isSaidToBeEmpty, isSaidToEnd, otherCharsetOf, textOf } from './http-message.ts';
 
 /**
- * The answers with which a gateway refuses a request before the bank sees it. They are compared as a whole: one more member, and the
- * answer may be the bank's. Reads and payments use the same list.
+ * The answers with which a gateway refuses a request before the bank sees it, and with which a bank refuses the credentials of a caller.
+ * They are compared as a whole: one more member, and the answer may be about the payment. Reads and payments use the same list.
  */
 
 /** What a gateway refuses. `operator key`: the subscription key in BANK_SUBSCRIPTION_KEY, which is not the caller's. */
@@ -23,7 +23,7 @@ const oneSpaced = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 interface KnownText {
   readonly status: number;
   readonly pattern: RegExp;
-  readonly means: 'rate limit' | 'subscription key';
+  readonly means: 'rate limit' | 'subscription key' | 'credentials';
 }
 
 const texts = (
@@ -63,6 +63,35 @@ const knownTexts: readonly KnownText[] = [
   ...texts('rate limit', 429, 'API rate limit exceeded'),
   // AWS API Gateway, THROTTLED and QUOTA_EXCEEDED: https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
   ...texts('rate limit', 429, 'Too Many Requests', 'Limit Exceeded'),
+  // The name of the status: https://www.iana.org/assignments/http-status-codes
+  ...texts('credentials', 401, 'Unauthorized', 'unauthorized', 'UNAUTHORIZED', '401 Unauthorized'),
+  // The error codes of https://www.rfc-editor.org/rfc/rfc6750#section-3.1
+  ...texts('credentials', 401, 'invalid_request', 'invalid_token', 'insufficient_scope'),
+  // Keycloak, UserInfoEndpoint and the error handler of its REST services: https://github.com/keycloak/keycloak/tree/main/services
+  ...texts('credentials', 401, 'Token verification failed', 'HTTP 401 Unauthorized'),
+  // Spring Security: https://github.com/spring-projects/spring-security, messages.properties. Its other text is the status' name.
+  ...texts('credentials', 401, 'Full authentication is required to access this resource', 'Bad credentials'),
+  // Open Bank Project: https://github.com/OpenBankProject/OBP-API, ErrorMessages.scala
+  ...texts(
+    'credentials',
+    401,
+    'OBP-20001: User not logged in. Authentication is required!',
+    'OBP-20004: Invalid login credentials. Check username/password.',
+    'OBP-20008: Invalid Consumer Key.',
+    'OBP-20009: Invalid consumer credentials',
+    'OBP-20012: Invalid direct login parameters',
+    'OBP-20058: Consumer is disabled.',
+    'OBP-20080: Authorization Header format is not supported at this instance.',
+    'OBP-20082: Missing DirectLogin or Authorization header.',
+    'OBP-20083: Missing DirectLogin word at the value of Authorization header.',
+    'OBP-20200: The application cannot be identified.',
+    'OBP-20201: OAuth2 is not allowed at this instance.',
+    "OBP-20202: OAuth2's Access Token cannot be verified.",
+    'OBP-20208: Cannot match the issuer and JWKS URI at this server instance.',
+    'OBP-20209: The token have no linked consumer.',
+    'OBP-20214: OAuth2 Access Token is not recognised at this instance.',
+    'OBP-20215: There was a problem validating the OAuth2 access token.',
+  ),
 ];
 
 export interface GatewayOptions {
@@ -88,20 +117,23 @@ export class GatewayAnswers {
   }
 
   /**
-   * What a gateway refuses with this answer. Null for any other answer, and if anything in it is neither a known text nor the status, a
-   * time or the id of a request.
+   * What a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is neither a known
+   * text nor the status, a time or the id of a request. A 401 may have no text.
    */
   refusalIn(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): GatewayRefusal | null {
     const { status, headers } = response;
     if (status !== 401 && status !== 403 && status !== 429) return null;
     if (headers.location !== undefined) return null;
+    if (status === 401 && !areKnownChallenges(headers['www-authenticate'])) return null;
+    const leaves = leavesOf(response);
+    if (leaves === null) return null;
     const meanings: GatewayRefusal[] = [];
-    for (const leaf of leavesOf(response) ?? []) {
+    for (const leaf of leaves) {
       const meaning = this.#meaningOf(leaf[1], response);
       if (meaning !== null) meanings.push(meaning);
       else if (!saysNothing(leaf, status)) return null;
     }
-    return meanings[0] ?? null;
+    return meanings[0] ?? (status === 401 ? 'credentials' : null);
   }
 
   #meaningOf(
@@ -125,15 +157,17 @@ export const knownGatewayAnswers = new GatewayAnswers();
 function leavesOf(response: Pick<HttpResponse, 'headers' | 'body'>): Leaf[] | null {
   const { body, headers } = response;
   if (body.length > maxLength || !isUtf8(body) || otherCharsetOf(response) !== null) return null;
+  if (body.length === 0) return isSaidToBeEmpty(headers) ? [] : null;
   const text = textOf(response).trim();
+  const isWhole = isSaidToEnd(headers);
   try {
     const json: unknown = JSON.parse(text);
+    if ((typeof json !== 'object' || json === null) && !isWhole) return null;
     const leaves: Leaf[] = [];
     // JSON.parse keeps only the last of two members with the same name, so the names are counted in the text.
     const colons = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
     return collect('', json, leaves) === colons ? leaves : null;
   } catch {
-    const isWhole = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     return isWhole ? [['', oneSpaced(text)]] : null;
   }
 }
@@ -158,10 +192,24 @@ const statusName = /^(?:http)?(?:status|statuscode|code|errorcode|error)$/;
 const timeName = /^(?:time|timestamp|date|datetime|retryafter)$/;
 const idName = /^(?:x?request|x?correlation|trace|activity)id$/;
 
-/** Whether a member is the status, a time, or the id of a request. */
+/** Whether a member is the status, a time, the id or the path of a request, or a message without a text. */
 function saysNothing([name, value]: Leaf, status: number): boolean {
   if (statusName.test(name))
     return value === String(status) || foldName(value) === foldName(STATUS_CODES[status] ?? '');
   if (timeName.test(name)) return /^\d[\d:.,TZ+ -]{0,39}$/.test(value);
+  // Spring Boot's BasicErrorController sends both.
+  if (status === 401 && name === 'message') return value === '';
+  if (status === 401 && name === 'path') return /^\/[\w./~%:-]*$/.test(value);
   return idName.test(name) && /^(?=.*\d)[\w.:/+=-]{1,128}$/.test(value);
 }
+
+const parameter = String.raw`(?:realm|charset|scope|name|type|nonce|opaque|qop|algorithm|stale|domain)\s*=\s*(?:"[^"\\]*"|[\w.~+/-]+)`;
+const challenge = String.raw`(?:basic|bearer|digest|negotiate|ntlm|oauth|directlogin|azureapimanagementkey)(?:\s+${parameter}(?:\s*,\s*${parameter})*)?`;
+const challenges = new RegExp(String.raw`^${challenge}(?:\s*,\s*${challenge})*$`, 'i');
+
+/**
+ * Whether WWW-Authenticate asks for credentials, and says no more. An unknown scheme may ask for a confirmation of the payment, and an
+ * `error` may say anything.
+ */
+const areKnownChallenges = (header: string | string[] | undefined): boolean =>
+  header === undefined || challenges.test([header].flat().join(', ').trim());

@@ -19,24 +19,55 @@ export interface HttpResponse {
   readonly milliseconds: number;
 }
 
-/**
- * A body of which the first `size` bytes are there, with one more chunk. The chunks of longer bodies are copied: many tiny chunks
- * would take too much memory.
- */
-export function withChunk(body: Buffer, size: number, chunk: Buffer): Buffer {
-  const needed = size + chunk.length;
-  let grown = body;
-  if (needed > body.length) {
-    grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * body.length));
-    body.copy(grown, 0, 0, size);
+const emptyBody = Buffer.alloc(0);
+
+/** An answer whose body arrives. */
+export class IncomingResponse {
+  readonly status: number;
+  readonly headers: HttpResponse['headers'];
+  /** The body so far: its first `#size` bytes. */
+  #body: Buffer = emptyBody;
+  #size = 0;
+
+  readonly #askedAt: number;
+
+  /** `askedAt`: when the call got its connection, by performance.now(). */
+  constructor(status: number, headers: HttpResponse['headers'], askedAt: number) {
+    this.status = status;
+    this.headers = headers;
+    this.#askedAt = askedAt;
   }
-  chunk.copy(grown, size);
-  return grown;
+
+  /** Most bodies are one chunk. The chunks of longer bodies are copied: many tiny chunks would take too much memory. */
+  add(chunk: Buffer): void {
+    const size = this.#size + chunk.length;
+    if (this.#size === 0) this.#body = chunk;
+    else {
+      if (size > this.#body.length) {
+        const grown = Buffer.allocUnsafeSlow(Math.max(size, 2 * this.#body.length));
+        this.#body.copy(grown, 0, 0, this.#size);
+        this.#body = grown;
+      }
+      chunk.copy(this.#body, this.#size);
+    }
+    this.#size = size;
+  }
+
+  /** The answer with what arrived of its body. */
+  end(): HttpResponse {
+    const body = this.#body.length === this.#size ? this.#body : this.#body.subarray(0, this.#size);
+    const milliseconds = performance.now() - this.#askedAt;
+    return { status: this.status, headers: this.headers, body, milliseconds };
+  }
 }
 
 /** Whether a body begins with a byte order mark, which JSON forbids senders to add and allows parsers to ignore. */
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+
+const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
+
+export const isJsonType = (type: string): boolean => jsonType.test(type);
 
 /**
  * The charset that an answer declares, in lower case; null if it declares none, or UTF-8. Some servers declare it in
@@ -60,11 +91,31 @@ export function decoderOf(charset: string): TextDecoder | null {
   }
 }
 
+/** The encoding of a body, from Content-Encoding; null if there is none. Some servers name the body's charset there. */
+export function encodingOf({ 'content-encoding': value }: HttpResponse['headers']): string | null {
+  if (value === undefined) return null;
+  const encoding = String(value);
+  return /^(identity)?$/i.test(encoding) || decoderOf(encoding) !== null ? null : encoding;
+}
+
 /** A body of this charset in UTF-8; as it is, if the charset is not known. Errors: TypeError, if the body is not in the charset. */
 export function inUtf8(body: Buffer, charset: string): Buffer {
   const decoder = decoderOf(charset);
   return decoder === null ? body : Buffer.from(decoder.decode(body));
 }
+
+type Headers = HttpResponse['headers'];
+
+/** Whether the head of an answer says where its body ends. Without that, a body that was cut looks like a whole one. */
+export const isSaidToEnd = (headers: Headers): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+
+/** Whether the head says that there is no body, or that it ends at once. An encoded body of an error is not read, and looks empty too. */
+export const isSaidToBeEmpty = (headers: Headers): boolean => {
+  const length = headers['content-length'];
+  const isEmpty = length === undefined ? isSaidToEnd(headers) : /^0+$/.test(String(length));
+  return isEmpty && headers['content-encoding'] === undefined;
+};
 
 export const byteOrderMark = '\ufeff';
 

@@ -1,7 +1,7 @@
 import { slices } from '../load/slices.ts';
+import { readingAnswer, readPlainAnswer } from './answer.ts';
 import type { Call } from './call.ts';
 import type { HttpResponse } from './http-message.ts';
-import { readingAnswer, readPlainAnswer } from './response.ts';
 import type { ReadResult } from './shared-reads.ts';
 
 /**

@@ -58,8 +58,8 @@ export function reportOf(
     ...attempt,
     status,
     reason: null,
-    failure: describeFault(call, result),
-    gateway: call.gateways.refusalIn(result),
+    failure: status < 300 ? null : describeFault(call, result),
+    gateway: status < 300 ? null : call.gateways.refusalIn(result),
     bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
   };
 }

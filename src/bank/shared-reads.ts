@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
 import type { Identity } from './credentials.ts';
 import { OperationDeadline, type Waiter } from './deadline.ts';
@@ -70,14 +71,12 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'B
 
 /** How long a stale answer may be served while the bank is unavailable. */
 const staleMs = 10 * 60 * 1000;
-/**
- * The memory that a cached answer takes, as a multiple of its bytes: measured 1.7 for usual records, 4.5 for the shortest. The
- * overhead of an entry is added, in bytes: answers may be as short as `{}`.
- */
-const cachedTimes = 5;
+/** The memory of an entry of the cache beside its answer, which may be as short as `{}`, in bytes. */
 const entryBytes = 500;
 /** An answer up to this size may always arrive, in bytes. */
 const smallAnswer = 128 * 1024;
+/** How many readers of one call continue in one iteration of the event loop. */
+const settledAtOnce = 8;
 const publicGroup = 'public';
 
 interface CachedRead {
@@ -111,7 +110,7 @@ export class SharedReads {
         ? null
         : new LRUCache({
             maxSize: publicCacheBytes,
-            sizeCalculation: ({ result }, key) => cachedTimes * result.bytes + 2 * key.length + entryBytes,
+            sizeCalculation: ({ result }, key) => parsedTimes * result.bytes + 2 * key.length + entryBytes,
           });
   }
 
@@ -124,10 +123,12 @@ export class SharedReads {
     const { operationDeadline, unshared = false } = limits;
     const ended = operationDeadline?.ended ?? null;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
-    const { operation, caller } = call;
+    const { operation, credentials } = call;
     const isPublic = operation.audience === 'public';
-    const group = isPublic ? publicGroup : caller.id;
-    const key = isPublic ? `${caller.keyId} ${keyOf(call.path, call.body)}` : keyOf(call.path, call.body);
+    const group = isPublic ? publicGroup : credentials.id;
+    const key = isPublic
+      ? `${credentials.keyId} ${keyOf(call.path, call.body)}`
+      : keyOf(call.path, call.body);
     const known = isPublic && !unshared ? this.#cached(key) : null;
     if (known !== null && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
       this.note(operation.id, limits, 'cached');
@@ -137,7 +138,15 @@ export class SharedReads {
     const joined = inFlight !== undefined && performance.now() < inFlight.joinableUntil ? inFlight : null;
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#options;
-      const reader = new Reader(joined ?? call, caller, limits, timeoutMs, wanted, resolve, reject);
+      const reader = new Reader(
+        joined ?? call,
+        credentials.caller,
+        limits,
+        timeoutMs,
+        wanted,
+        resolve,
+        reject,
+      );
       reader.known = known;
       reader.isJoined = joined !== null;
       if (joined !== null) return joined.join(reader);
@@ -147,8 +156,8 @@ export class SharedReads {
   }
 
   /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
-  endJoining({ operation, caller }: Call): void {
-    this.#open.delete(caller.id);
+  endJoining({ operation, credentials }: Call): void {
+    this.#open.delete(credentials.id);
     if (operation.audience === 'public') this.#open.delete(publicGroup);
   }
 
@@ -165,7 +174,7 @@ export class SharedReads {
   }
 
   /** Nobody joins this call any more. Returns whether others could until now. */
-  close(call: Call): boolean {
+  #close(call: Call): boolean {
     const { group, key } = call;
     const open = group === null ? undefined : this.#open.get(group);
     if (group === null || open?.get(key) !== call) return false;
@@ -174,11 +183,22 @@ export class SharedReads {
     return true;
   }
 
-  /** The call has its result. It is cached if it is public, and nothing was written meanwhile. */
-  settle(call: Call, result: ReadResult | null): void {
+  /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
+  settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    if (this.close(call) && call.group === publicGroup && result?.isValid === true)
+    if (this.#close(call) && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
+    this.#serve(call, result, error);
+  }
+
+  /** Some readers continue now, the others in later iterations of the event loop. */
+  #serve(call: Call, result: ReadResult | null, error: unknown): void {
+    for (const reader of call.readers.splice(0, settledAtOnce)) {
+      if (result !== null) reader.succeed(result);
+      else reader.fail(error);
+    }
+    if (call.readers.length > 0) setImmediate(() => this.#serve(call, result, error));
+    else call.release();
   }
 
   /**
@@ -284,7 +304,7 @@ export class Reader implements Waiter {
   /** The reader's own end, before that of the call. */
   leave(failure: TransportFailure): void {
     this.operationDeadline.removeWaiter(this);
-    if (failure.reason === 'timeout' && this.#serveStale()) return;
+    if ((failure.reason === 'timeout' || failure.reason === 'overloaded') && this.#serveStale()) return;
     this.#reject(mapTransportFailure(this.call, failure));
   }
 

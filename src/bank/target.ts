@@ -1,10 +1,11 @@
 import type { Operation } from '../contract/operation.ts';
 import type { ShedReason } from '../load/capacity.ts';
+import type { AnswerReports } from './answer.ts';
 import type { CircuitBreaker } from './breaker.ts';
 import type { GatewayAnswers } from './gateway-answers.ts';
 import type { Lane } from './pools.ts';
+import type { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';
-import type { AnswerReports } from './response.ts';
 import type { RetryBudget } from './retry.ts';
 import type { SharedReads } from './shared-reads.ts';
 
@@ -26,6 +27,8 @@ export interface CallServices extends AnswerReports {
   readonly maxBodyBytes: number;
   /** The known answers of gateways in front of the bank. */
   readonly gateways: GatewayAnswers;
+  /** The refusals that reads got. */
+  readonly refusedReads: RefusedReads;
   readonly retries: RetryBudget;
   readonly reads: SharedReads;
   /** The following functions must not throw. */

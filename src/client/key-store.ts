@@ -37,7 +37,8 @@ export function createKeyStore(storage: KeyStorage, randomId: () => string = ran
       'There is no crypto.getRandomValues: give createPayments the option `randomId`, such as randomUUID of expo-crypto.',
     );
   const nameOf = (intent: string) => `bankql:payment:${intent}`;
-  const find = async (intent: string) => (await storage.getItem(nameOf(intent))) ?? null;
+  // Some storages return '' for a name that they do not have; no key is empty.
+  const find = async (intent: string) => (await storage.getItem(nameOf(intent))) || null;
   const { locks } = (globalThis as { navigator?: { locks?: Locks } }).navigator ?? {};
 
   /** Changes of an intent's key happen one after another, so that two screens, or two tabs, do not make a key each. */

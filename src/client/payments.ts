@@ -244,7 +244,8 @@ export function createPayments(options: PaymentsOptions): Payments {
     document: Document<Data, never>,
     variables: { readonly input: object },
   ): Promise<PaymentOutcome<Data>> {
-    const end = Date.now() + patienceMs;
+    // Not Date.now(): a phone's clock may be set meanwhile.
+    const end = performance.now() + patienceMs;
     const text = textOf(document);
     const { key, isNew } = await keys.open(intent);
     if (isNew) quiet.add(key);
@@ -263,7 +264,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       if (ownError === undefined || refusals[ownError.code] === undefined) quiet.delete(key);
       const mayEnd = told !== undefined || (ownError !== undefined && !isFinal(ownError.code));
       const delay = delayBefore(answer, tries);
-      if (!mayEnd || Date.now() + delay > end) {
+      if (!mayEnd || performance.now() + delay > end) {
         const { payment, errors: unread } = await findPayment(key);
         const state = stateOf(payment, ownError?.code, isNew, quiet.has(key));
         return close(intent, { ...outcome, state, payment: payment ?? null, errors: [...errors, ...unread] });

@@ -5,6 +5,7 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { messageOf, StartError } from '../errors.ts';
+import { checkKeyPair } from '../key-pair.ts';
 
 export type TlsFiles = NonNullable<Config['bankTls']>;
 
@@ -24,6 +25,7 @@ export async function readBankTls(files: TlsFiles) {
   const ca = await readPem('BANK_TLS_CA', files.ca);
   try {
     const secureContext = createSecureContext({ cert, key, ca });
+    if (cert !== undefined && key !== undefined) checkKeyPair(cert, key);
     const expiries = new Map<string, number>();
     if (cert !== undefined) expiries.set('BANK_TLS_CERT', expiryOf(cert));
     if (ca !== undefined) expiries.set('BANK_TLS_CA', expiryOf(ca));

@@ -43,8 +43,8 @@ export interface Service {
   reload(): Promise<void>;
   /** SIGUSR2: replaces the processes that serve by new ones, or leaves a warning if there is only one. Never rejects. */
   replaceWorkers?(): Promise<void>;
-  /** SIGTERM: lets requests and payments in progress end. */
-  stop(): Promise<void>;
+  /** SIGTERM: lets requests and payments in progress end. Shape: the exit code; 1 if an outcome of a payment is lost. */
+  stop(): Promise<0 | 1>;
   /** Settles if it ends without a signal; undefined if it never does. Errors: StartError. */
   readonly ended?: Promise<void>;
 }

@@ -14,7 +14,8 @@ import type { CliContext } from './command.ts';
 /** `bankql config check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
 export async function checkConfig({ environment, sources, args, write }: CliContext): Promise<number> {
   if (args.join(' ') !== 'check') throw new StartError('bankql config knows only: bankql config check.');
-  const expiries = await checkFiles(readConfig(environment));
+  const config = readConfig(environment);
+  const expiries = await checkFiles(config);
   const settings = settingsIn(environment, sources).map((line) => `  ${line}\n`);
   const rows = limitRows();
   const width = Math.max(...rows.map(({ value }) => value.length));
@@ -26,11 +27,20 @@ export async function checkConfig({ environment, sources, args, write }: CliCont
       'Fixed limits:\n',
       ...fixed,
       ...expiries,
+      ...adviceFor(config),
       'The configuration can be used.\n',
     ].join(''),
   );
   return 0;
 }
+
+/** Settings that can be used, and are weaker than others. */
+const adviceFor = ({ paymentWords: { receiptPath, statusPath } }: Config): string[] =>
+  receiptPath !== undefined && statusPath === undefined
+    ? [
+        'BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS: an id alone makes a payment DONE. Name the place of its status too, if the answer has one.\n',
+      ]
+    : [];
 
 /**
  * Reads the same files as a start. Also finds problems that otherwise only calls of the bank would show.
@@ -53,7 +63,7 @@ async function checkFiles(config: Config): Promise<string[]> {
   // A PostgreSQL server may be away now and available at the start.
   if (store.kind === 'postgres')
     await clientOptions(store.address).catch(({ message }: Error) => {
-      problems.push(`STATE_URL cannot be used: a file of it cannot be read: ${message}.`);
+      problems.push(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
     });
   if (store.kind === 'sqlite' && (!create || existsSync(store.path)))
     await openStore(url, { ...config.state, readOnly: true }).then((opened) => opened.close(), collect);

@@ -33,5 +33,5 @@ export async function runSandbox({ environment, args, write }: CliContext): Prom
       '',
     ].join('\n'),
   );
-  return { stop: close, reload: async () => {} };
+  return { stop: () => close().then(() => 0 as const), reload: async () => {} };
 }

@@ -9,6 +9,7 @@ import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
 import { type Limits, limits } from '../load/limits.ts';
 import { limitBank } from '../load/rate-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
+import type { AttemptOutcome } from '../payments/store.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/stores/store-address.ts';
@@ -39,16 +40,24 @@ export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> 
 
 export interface BankqlService extends Service, ServiceStart, Pick<RunningServer, 'fetch' | 'node'> {
   readonly registry: Registry;
-  stop(options?: ServerCloseOptions): Promise<void>;
+  stop(options?: ServerCloseOptions): Promise<0 | 1>;
+}
+
+/** Options of a worker, which shares its port with others. */
+interface WorkerOptions {
+  /** Whether it is one. Its primary announces the workers, serves their metrics, and counts their REST calls. */
+  readonly isWorker?: boolean;
+  /** Gives up a start that does not listen yet. */
+  readonly signal?: AbortSignal;
 }
 
 /**
- * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. `isWorker`: it is one of several workers that
- * share a port. Their primary announces them, serves their metrics, and counts their REST calls.
+ * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank.
+ * Errors: StartError; those of \`listen\`, such as EADDRINUSE; the signal's reason.
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false, limits: ownLimits, ...embedding }: Embedding & { readonly isWorker?: boolean } = {},
+  { isWorker = false, signal, limits: ownLimits, ...embedding }: Embedding & WorkerOptions = {},
 ): Promise<BankqlService> {
   const config = readConfig(environment, { ...limits, ...ownLimits });
   const secrets = operatorsSecrets(config);
@@ -62,10 +71,12 @@ export async function serveBankql(
   // is killed.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   onExit(auditOutput.end);
-  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
-  const audit = lasting.child({ audit: 'payment' });
+  const lastingLogger = pino(logOptions('info', secrets), auditOutput.stream);
+  const audit = lastingLogger.child({ audit: 'payment' });
   const isAnnounced = !isWorker && embedding.isMounted !== true;
-  const announcements = isAnnounced ? createAnnouncements({ isTerminal, write, logger: lasting }) : null;
+  const announcements = isAnnounced
+    ? createAnnouncements({ isTerminal, write, logger: lastingLogger })
+    : null;
   const telemetry = createTelemetry(logger, audit, {
     areMetricsRead: config.metrics !== null,
     droppedLines: () => droppedLines,
@@ -131,6 +142,7 @@ export async function serveBankql(
     onFailure: telemetry.onPaymentFailure,
   });
   telemetry.watchStore(store);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -144,6 +156,10 @@ export async function serveBankql(
     identity &&
     (await import('../server/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
   const headers = identity === null ? sandbox && alice : bearer;
+  const metricsServer =
+    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
+  signal?.throwIfAborted();
+  // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({
     ...telemetry,
     ...config.server,
@@ -177,9 +193,6 @@ export async function serveBankql(
       warnOfExpiry(tls, logger, Date.now());
     });
   const unwatchTls = reloadTls && watchBankTls(bankTls, reloadTls, logger);
-  const metricsServer =
-    isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
-  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
@@ -218,12 +231,24 @@ export async function serveBankql(
         () => payments.idle(),
         () => bank.close(),
         () => store.close(),
+        // A write that was under way may have succeeded until then.
+        () => {
+          for (const lost of store.unconfirmed())
+            lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
+        },
         () => sandbox?.close(),
         () => tracing?.shutdown(),
       ]);
       announcements?.stopped();
+      return store.unconfirmed().length === 0 ? 0 : 1;
     },
   };
+}
+
+/** What a log line says of an outcome that only this process knew. NOT_SENT: the bank executed nothing. */
+function lostOutcome({ id, trackId, outcome }: AttemptOutcome) {
+  const { state = 'NOT_SENT', code, status } = outcome ?? {};
+  return { payment: id, trackId, state, code, status };
 }
 
 /** The documents of the manifest; null if there is no manifest. Errors: StartError. */

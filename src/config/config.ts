@@ -10,7 +10,7 @@ import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, readVariables, unknownVariables } from './environment.ts';
-import { contradictions, stateUrlOf } from './rules.ts';
+import { acceptedCertificates, contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */
@@ -29,6 +29,7 @@ export function readConfig(environment: Environment, limits: Limits = fixedLimit
     ...problems,
     // Contradictions that follow from an unusable value are not reported.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
+    ...acceptedCertificates(environment, values),
     ...unknownVariables(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
@@ -137,6 +138,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED, {
       statusPath: values.BANK_PAYMENT_STATUS,
       receiptPath: values.BANK_PAYMENT_RECEIPT,
+      neutralPaths: values.BANK_PAYMENT_NEUTRAL,
     }),
     state: {
       // If it is null, contradictions() has reported it.

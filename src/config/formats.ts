@@ -150,15 +150,22 @@ export const gatewayTexts = z
   )
   .default([]);
 
+const isPath = (parts: readonly string[]) =>
+  parts.length <= 16 && parts.every((part) => /^\S(?:.{0,62}\S)?$/.test(part));
+
 /** A path in JSON: names and positions, separated by dots. Shape: its parts; none for the whole. */
 export const jsonPath = z
   .string()
   .transform((path) => (path === '.' ? [] : path.split('.')))
-  .refine(
-    (parts) => parts.length <= 16 && parts.every((part) => /^\S(?:.{0,62}\S)?$/.test(part)),
-    'give a path such as data.status or 0.id, or . for the whole answer.',
-  )
+  .refine(isPath, 'give a path such as data.status or 0.id, or . for the whole answer.')
   .optional();
+
+/** Paths of members. Shape: the parts of each; none of them is the whole answer. */
+export const jsonPaths = z
+  .string()
+  .transform((list) => list.split(',').map((path) => path.trim().split('.')))
+  .refine((paths) => paths.every(isPath), 'give paths separated by commas, such as data.fee,meta.')
+  .default([]);
 
 /**
  * An origin as browsers send it: scheme, host, and a port that is not the scheme's own. Apps have schemes of their own

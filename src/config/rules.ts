@@ -1,9 +1,10 @@
-import { foldValue } from '../payments/payment-words.ts';
+import { duplicateCodes, foldValue } from '../payments/payment-words.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
-import { shownValue } from './environment.ts';
+import type { ConfigProblem } from './config-error.ts';
+import { type Environment, shownValue } from './environment.ts';
 import type { Values, VariableName } from './variables.ts';
 
 /** Reports a problem: the variable to change, the remedy, and the other variables involved. */
@@ -14,10 +15,17 @@ export function contradictions(values: Values) {
   const problems: { variable: VariableName; value: string; remedy: string; involved: VariableName[] }[] = [];
   const refuse: Refuse = (variable, remedy, ...others) => {
     const value = values[variable];
-    const text = value === true ? 'on' : [value ?? []].flat().join(', ');
+    const text =
+      value === true
+        ? 'on'
+        : [value ?? []]
+            .flat()
+            .map((part) => [part].flat().join('.'))
+            .join(', ');
     problems.push({ variable, value: shownValue(variable, text), remedy, involved: [variable, ...others] });
   };
   checkPaymentWords(values, refuse);
+  checkPaymentPaths(values, refuse);
   checkPorts(values, refuse);
   checkBank(values, refuse);
   checkCallers(values, refuse);
@@ -35,6 +43,27 @@ function checkPaymentWords(values: Values, refuse: Refuse): void {
     const shared = values[name].find((word) => notSent.includes(foldValue(word)));
     if (shared !== undefined) refuse('BANK_PAYMENT_NOT_SENT', `${name} has this text too: ${shared}.`, name);
   }
+  const duplicate = values.BANK_PAYMENT_REJECTED.find((word) => duplicateCodes.has(foldValue(word)));
+  if (duplicate !== undefined)
+    refuse('BANK_PAYMENT_REJECTED', `${duplicate} means a duplicate, which the bank may have executed.`);
+}
+
+function checkPaymentPaths(values: Values, refuse: Refuse): void {
+  const paths = [values.BANK_PAYMENT_STATUS, values.BANK_PAYMENT_RECEIPT].filter(
+    (path) => path !== undefined,
+  );
+  if (values.BANK_PAYMENT_NEUTRAL.length === 0) return;
+  if (paths.length === 0)
+    refuse('BANK_PAYMENT_NEUTRAL', 'it needs BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS.');
+  const isOnTheWay = (neutral: readonly string[]) =>
+    paths.some((path) => neutral.every((part, index) => part === path[index]));
+  if (values.BANK_PAYMENT_NEUTRAL.some(isOnTheWay))
+    refuse(
+      'BANK_PAYMENT_NEUTRAL',
+      'it contains the place of the status or of the receipt.',
+      'BANK_PAYMENT_STATUS',
+      'BANK_PAYMENT_RECEIPT',
+    );
 }
 
 function checkPorts({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }: Values, refuse: Refuse): void {
@@ -111,6 +140,7 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
       'STATE_URL',
       'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
       'BANK_BASE_URL',
+      'NODE_ENV',
     );
   if (WORKERS === 1) return;
   if (BANK_BASE_URL === undefined)
@@ -127,10 +157,25 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
     );
 }
 
+/** Node's own variable that accepts every certificate: anybody on the way could answer as the bank, or as the issuer of tokens. */
+export const acceptedCertificates = (environment: Environment, { BANK_BASE_URL }: Values): ConfigProblem[] =>
+  environment.NODE_TLS_REJECT_UNAUTHORIZED !== '0' || BANK_BASE_URL === undefined
+    ? []
+    : [
+        {
+          variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
+          value: '0',
+          remedy:
+            "with a bank, certificates have to be checked: leave it out, and name the authority of the bank's certificate with BANK_TLS_CA.",
+        },
+      ];
+
 /** The store of payment records; null if the operator has to name it. */
-export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {
+export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
+  // In production, a sidecar or a tunnel on loopback leads to a real bank, and an empty store may be one whose volume is missing.
+  if (NODE_ENV === 'production') return null;
   // The start makes the store of a bank on this machine.
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
 }

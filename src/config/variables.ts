@@ -12,6 +12,7 @@ import {
   id,
   identityClaims,
   jsonPath,
+  jsonPaths,
   keysAddress,
   line,
   milliseconds,
@@ -135,7 +136,8 @@ export const sections = {
   },
   Payments: {
     STATE_URL: storeAddress.meta({
-      unset: '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
+      unset:
+        '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback, but not in production; else required',
       description:
         'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](operate.md#payment-stores))',
     }),
@@ -149,7 +151,10 @@ export const sections = {
       "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
-      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id',
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id and every member beside the path is known',
+    ),
+    BANK_PAYMENT_NEUTRAL: jsonPaths.describe(
+      'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql reads neither them nor what is in them',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
@@ -192,7 +197,7 @@ export const sections = {
         'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
-      '`production` prevents a start with the sandbox bank; the image and the systemd unit set it',
+      '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',
     ),
     SANDBOX_PORT: port(4010).describe("the sandbox bank's port; 0 for any free port"),
   },

@@ -76,7 +76,7 @@ export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T[
 /**
  * An operation's answer: its record, or its list without the envelope; unknown if the specification does not define
  * it.
- * A value that breaks the contract is replaced by an error: see bank/response.ts.
+ * A value that breaks the contract is replaced by an error: see bank/answer.ts.
  */
 export type Answer<T extends Operation> = T['answer'] extends z.ZodType
   ? T['envelope'] extends string

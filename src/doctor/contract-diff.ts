@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { parseResponse, responseDrifts, validateResponse } from '../bank/answer.ts';
 import type { HttpResponse } from '../bank/http-message.ts';
 import { isOtherId } from '../bank/ids.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
-import { contentOf, parseResponse, responseDrifts, validateResponse } from '../bank/response.ts';
+import { contentOf } from '../bank/tolerance.ts';
 import type { Path } from '../contract/interpretations.ts';
 import { visitUnknown } from '../contract/spelling.ts';
 import { BankqlError } from '../errors.ts';

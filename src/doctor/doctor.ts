@@ -5,7 +5,7 @@ import { secretsOf } from '../bank/credentials.ts';
 import { bankText, redact } from '../bank/errors.ts';
 import { type HttpResult, TransportFailure } from '../bank/http-message.ts';
 import { reportOf } from '../bank/report.ts';
-import { ErrorInSuccess } from '../bank/response.ts';
+import { ErrorInSuccess } from '../bank/tolerance.ts';
 import { type Operation, ownName } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { counted } from '../errors.ts';

@@ -4,7 +4,12 @@ import { StartError } from '../errors.ts';
 import { classifyPaymentResponse } from '../payments/classify.ts';
 import type { BankWords } from '../payments/payment-words.ts';
 
-const nothingSent = { toBankId: null, toAccountId: null, currency: null, amount: null, description: null };
+const nothingSent = {
+  ...{ bankId: null, accountId: null, toBankId: null, toAccountId: null, currency: null, amount: null },
+  ...{ description: null, trackId: null, others: [] },
+  // The answer to an earlier payment is as good an example as any.
+  createdAt: Number.NEGATIVE_INFINITY,
+};
 
 /**
  * Explains how bankql reads the answer in `bankql doctor --payment-answer '200 {"id":"T"}'`.

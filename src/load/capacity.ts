@@ -8,8 +8,8 @@ export type Resource = Counted | 'sockets' | 'connections';
 
 /** The memory of a value while its answer is built, in bytes: 25 to 96 for the value itself, and some for waiting work. */
 export const valueBytes = 128;
-/** A parsed answer of the bank takes about this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
-export const parsedTimes = 3;
+/** A parsed answer of the bank takes at most this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
+export const parsedTimes = 5;
 /** The memory of a waiting request or answer in addition to its bytes: its objects and its part of a connection. */
 export const overheadBytes = 2048;
 /** The part of each total that is reserved for small callers. A caller is small below the same part of its cap. */

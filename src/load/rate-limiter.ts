@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { type Credentials, countedId } from '../bank/credentials.ts';
+import { type Credentials, requestCredentials } from '../bank/credentials.ts';
 import { BankqlError } from '../errors.ts';
 import { type RateLimit, type RateLimitsOptions, usedUp } from './rate-limits.ts';
 
@@ -50,7 +50,7 @@ export function createRateLimiter(
     /** Takes one REST call from the caller's budget. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
     async take(credentials: Credentials, operation: string): Promise<void> {
       try {
-        await count('consume', countedId(credentials));
+        await count('consume', requestCredentials(credentials).countedId);
       } catch (refused) {
         if (!(refused instanceof RateLimiterRes)) throw refused;
         onRefusal?.('call');
@@ -66,7 +66,7 @@ export function createRateLimiter(
      * is refused.
      */
     async secondsUntilNext(credentials: Credentials): Promise<number> {
-      const state = await count('get', countedId(credentials));
+      const state = await count('get', requestCredentials(credentials).countedId);
       if (state === null || state.remainingPoints > 0 || state.msBeforeNext <= 0) return 0;
       onRefusal?.('request');
       return secondsOf(state);

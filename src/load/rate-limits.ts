@@ -1,6 +1,4 @@
 import type { BankClient } from '../bank/client.ts';
-import type { CallInput } from '../bank/request.ts';
-import type { Operation } from '../contract/operation.ts';
 import { retryLaterError } from '../graphql/errors.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
@@ -37,22 +35,21 @@ export const noCallLeft = (retryAfter: number) =>
  */
 export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankClient {
   if (limiter === null) return bank;
-  const take = <T extends Operation>(operation: T, input: CallInput<T>) => {
-    bank.prepare(operation, input);
-    return limiter.take(input.credentials, operation.id);
-  };
   return {
     ...bank,
     async read(operation, input, limits) {
-      await take(operation, input);
+      bank.prepare(operation, input);
+      await limiter.take(input.credentials, operation.id);
       return bank.read(operation, input, limits);
     },
     async readAnswer(operation, input, limits) {
-      await take(operation, input);
+      bank.prepare(operation, input);
+      await limiter.take(input.credentials, operation.id);
       return bank.readAnswer(operation, input, limits);
     },
     async write(operation, input) {
-      await take(operation, input);
+      bank.prepare(operation, input);
+      await limiter.take(input.credentials, operation.id);
       return bank.write(operation, input);
     },
   };

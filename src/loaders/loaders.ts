@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import type { z } from 'zod';
+import { brokenValueIn } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
 import { readKey } from '../bank/request.ts';
-import { brokenValueIn } from '../bank/response.ts';
 import { type Account, account } from '../contract/account.ts';
 import type { getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';

@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { type HttpResponse, partialContent, textOf } from '../bank/http-message.ts';
+import {
+  type HttpResponse,
+  isSaidToBeEmpty,
+  isSaidToEnd,
+  partialContent,
+  textOf,
+} from '../bank/http-message.ts';
 import { whatTakesTooLong } from '../bank/json-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { fold } from './payment-words.ts';
@@ -18,20 +24,23 @@ const noContent = 204;
 /** The longest text that is taken for a status, in bytes. */
 const maxStatus = 64;
 
-/** Reads a body. A success that may lack a part of it is unreadable: 206, or no body although the head does not say so. */
+/**
+ * Reads a body. A success that may lack a part of it is unreadable: 206, no body although the head does not say so, and a text whose end
+ * nobody knows. JSON objects and lists show their end themselves.
+ */
 export function readBody({
   status,
   headers,
   body,
 }: Pick<HttpResponse, 'status' | 'headers' | 'body'>): AnswerBody {
-  const isSaidToBeEmpty =
-    status === noContent ||
-    headers['content-length'] !== undefined ||
-    headers['transfer-encoding'] !== undefined;
-  if (status === partialContent || (body.length === 0 && !isSaidToBeEmpty)) return without('unreadable');
+  const isEmpty = body.length === 0;
+  if (status === partialContent) return without('unreadable');
+  if (isEmpty && status !== noContent && !isSaidToBeEmpty(headers)) return without('unreadable');
   if (!isUtf8(body) || whatTakesTooLong(body) !== null) return without('unreadable');
   const text = textOf({ body }).trim();
-  if (text === '') return without('empty');
+  const isCut = !isEmpty && !isSaidToEnd(headers);
+  if (text === '') return without(isCut ? 'unreadable' : 'empty');
+  if (isCut && !/^[[{]/.test(text)) return without('unreadable');
   try {
     const value = parseExactJson(text);
     const wrong = checkNames(text);

@@ -20,7 +20,8 @@ export interface StoreDriver {
    */
   insert(row: NewRow): Promise<StoredRow>;
   /**
-   * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time.
+   * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time; if the row is finished
+   * now, it is not before that of any finished row, in case the clock was set back.
    * Shape: whether the row is now as given.
    */
   compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;
@@ -31,14 +32,14 @@ export interface StoreDriver {
   recover(row: NewRow, createdAt: number): Promise<boolean>;
   find(id: string): Promise<StoredRow | null>;
   /**
-   * One page of rows in the order of the query, by an index. A PENDING row whose lease is over matches as UNKNOWN; finished rows
-   * older than the retention do not match. So each page is full unless it is the last.
+   * One page of rows in the order of the query, by an index. A PENDING row whose lease is over matches as UNKNOWN; expired rows
+   * do not match. So each page is full unless it is the last.
    */
   search(query: RowQuery): Promise<readonly StoredRow[]>;
   /** Counts rows of unfinished payments. Does not wait behind searches. */
   count(): Promise<RowCounts>;
-  /** Deletes some of the finished rows that are older than the retention. Shape: how many; 0 if none is left. */
-  purge(): Promise<number>;
+  /** Deletes some of the finished rows whose last change was before this time. Shape: how many; 0 if none is left. */
+  purge(before: number): Promise<number>;
   /** An operator continues with this database although it may have lost records; `loss` is null from then on. */
   acceptLoss(acceptedBy: string): Promise<void>;
   close(): Promise<void>;
@@ -74,6 +75,13 @@ const number = z.coerce.number();
 export const storedRow = z.object({
   id: z.string(),
   version: z.string(),
+  state: z.string(),
+  caller: z.string(),
+  payer: z.string(),
+  track_id: z.string(),
+  request_id: z.string().nullable(),
+  account_id: z.string(),
+  to_account_id: z.string().nullable(),
   json: z.string(),
   created_at: number,
   updated_at: number,
@@ -90,10 +98,14 @@ export const rowCounts = z.object({
   unknown: number,
   /** When the newest record began; null if there is no record. */
   newestAt: number.nullable(),
+  /** When the newest finished record ended; null if there is none. */
+  newestEndAt: number.nullable(),
   now: number,
 });
 export type RowCounts = Readonly<z.infer<typeof rowCounts>>;
 
 export interface RowQuery extends PaymentQuery {
   readonly limit: number;
+  /** Finished rows whose last change was before this time have expired (default: no row has). */
+  readonly expiredBefore?: number;
 }

@@ -8,7 +8,7 @@ import {
 } from '../errors.ts';
 import { payerOf, recordId } from './record.ts';
 import type { PaymentIntent, PaymentOperation } from './service.ts';
-import { type PaymentRecord, StoreUnavailable, UnreadableRecord } from './store.ts';
+import { type PaymentRecord, StoreUnavailable } from './store.ts';
 
 /** The errors of payments: what clients read, and which refusals the metrics count. */
 
@@ -94,8 +94,14 @@ export const recordsNotRead = stateUnavailable(
   'The records of payments cannot be read at the moment, so that their outcomes are unknown. Ask again before you repeat a payment.',
 );
 
-/** A stored record that cannot be read: nobody knows what became of the payment. */
-const recordDamaged = stateUnavailable(
+/** The stored record of this payment is damaged. No other payment is concerned. */
+class DamagedRecord extends Error {}
+
+/** A record that is damaged: until an operator settles it, nobody knows what became of the payment. */
+export const recordDamaged = ({ id }: Pick<PaymentRecord, 'id'>): BankqlError =>
+  damaged(new DamagedRecord(`The stored record of the payment ${id} is damaged.`));
+
+const damaged = stateUnavailable(
   'The stored record of this payment is damaged, so that its outcome is unknown: it may have been executed. This request sent nothing. Ask the operator before you pay under another key.',
   { retryAfter: damagedRetryAfter },
 );
@@ -139,10 +145,9 @@ export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlErr
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });
 }
 
-/** A call of the store; StoreUnavailable becomes the error that `toError` makes, UnreadableRecord another one. */
+/** A call of the store; StoreUnavailable becomes the error that `toError` makes. */
 export const withStoreErrors = <T>(asked: Promise<T>, toError: (cause: unknown) => BankqlError): Promise<T> =>
   asked.catch((cause) => {
-    if (cause instanceof UnreadableRecord) throw recordDamaged(cause);
     throw cause instanceof StoreUnavailable ? toError(cause) : cause;
   });
 
@@ -160,6 +165,7 @@ export function validateIdempotencyKey(idempotencyKey: string): void {
 export const paymentRefusals = [
   'store away',
   'records lost',
+  'record damaged',
   'not logged',
   'in progress',
   'key reused',
@@ -201,6 +207,7 @@ function refusalOf(error: unknown, loss: string | null): PaymentRefusal | undefi
   // With a status, the payment was sent: it is counted by its state.
   if (!(error instanceof BankqlError) || error.extensions.status !== undefined) return undefined;
   if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
+  if (error.cause instanceof DamagedRecord) return 'record damaged';
   if (!(error.cause instanceof StoreUnavailable)) return 'not logged';
   return loss === null ? 'store away' : 'records lost';
 }

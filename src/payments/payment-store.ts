@@ -1,26 +1,25 @@
-import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
-import { type NewRow, type RowChange, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import {
   type AttemptOutcome,
+  isUnreadable,
   type OnPage,
   type OnStoreEvent,
   type PaymentQuery,
   type PaymentRecord,
   type PaymentStore,
-  parseJson,
-  paymentRecord,
   StoreUnavailable,
-  UnreadableRecord,
 } from './store.ts';
 
 interface PaymentStoreOptions {
   /** For messages. */
   readonly name: string;
   readonly driver: StoreDriver;
-  /** How long a DONE or REJECTED record is kept after its last change; the same value as the driver's. */
+  /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
+  /** How long no record expires after the start, and after a step of the clock (default: an hour). */
+  readonly expiryPauseMs?: number;
   /** Whether the store is only read: a state that has changed by time is shown, but not written. False by default. */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
@@ -37,8 +36,10 @@ function pause(ms?: number): Promise<void> {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/** No record expires while the clocks of the database and of this process differ by more than this. */
+/** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
 const maxDifferenceMs = 60_000;
+/** A clock that is wrong at the start of a machine, or that somebody sets, is put right within this time. */
+const usualExpiryPauseMs = 60 * 60_000;
 const pageSize = 128;
 const purgeEveryMs = 60_000;
 /** The pause between two steps of a purge, so that payments get most of the database's time. */
@@ -76,7 +77,8 @@ interface Unwritten {
  * PENDING and becomes UNKNOWN although nothing was sent: safe, but the key is used up.
  */
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
-  const { name, driver, retentionMs, readOnly = false, onEvent = () => {}, clock = steadyClock } = options;
+  const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
+  const { onEvent = () => {}, clock = steadyClock } = options;
   /** Attempts that this process has begun and not ended. They save reading the record again. */
   const begun = new Map<string, Seen>();
   /** By Track-ID. */
@@ -84,7 +86,10 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   let writing: Promise<void> | null = null;
   let retrying = false;
   let purgedAt = Number.NEGATIVE_INFINITY;
-  let clocksDiffer = false;
+  /** By how much the database's clock is ahead of this process's, as far as it was seen to step. */
+  let ahead = 0;
+  let clockSetAt = clock();
+  let isTimeAhead = false;
   let loss: string | null = null;
   let closing: Promise<void> | null = null;
 
@@ -95,12 +100,27 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     if (closing !== null) throw unavailable('it is closed');
   }
 
-  /** Compares the database's time with this process's. */
+  /** Notices a step of the database's clock. */
   function compareClocks(now: number): void {
-    const byMs = Math.round(now - clock());
-    const differ = Math.abs(byMs) > maxDifferenceMs;
-    if (differ !== clocksDiffer) onEvent(differ ? { kind: 'clocks-differ', byMs } : { kind: 'clocks-agree' });
-    clocksDiffer = differ;
+    const byMs = Math.round(now - clock() - ahead);
+    if (Math.abs(byMs) <= maxDifferenceMs) return;
+    ahead += byMs;
+    clockSetAt = clock();
+    onEvent({ kind: 'clock-step', byMs });
+  }
+
+  /**
+   * Records whose last change was before this time have expired; 0 if none has. It is the database's time as this process has
+   * followed it, so that a step of the clock deletes nothing before it is noticed.
+   */
+  const expiredBefore = () =>
+    clock() - clockSetAt < expiryPauseMs ? 0 : Math.floor(clock() + ahead - retentionMs);
+
+  /** Notices records from the future: the clock was ahead when they were written, or is behind now. */
+  function compareNewest({ newestAt, newestEndAt, now }: RowCounts): void {
+    const byMs = Math.max(newestAt ?? 0, newestEndAt ?? 0) - now;
+    if (byMs > maxDifferenceMs && !isTimeAhead) onEvent({ kind: 'records-ahead', byMs });
+    isTimeAhead = byMs > maxDifferenceMs;
   }
 
   function noticeLoss(): string | null {
@@ -110,15 +130,11 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     return loss;
   }
 
-  /** Errors: UnreadableRecord. */
   function see(row: StoredRow): Seen {
     compareClocks(row.now);
-    try {
-      return { held: heldPaymentIn(row), version: row.version, now: row.now };
-    } catch (error) {
-      if (error instanceof UnreadableRecord) onEvent({ kind: 'record-unreadable', id: row.id });
-      throw error;
-    }
+    const held = heldPaymentIn(row);
+    if (isUnreadable(held.record)) onEvent({ kind: 'record-unreadable', id: row.id });
+    return { held, version: row.version, now: row.now };
   }
 
   async function load(id: string): Promise<Seen | null> {
@@ -150,8 +166,8 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
   async function current(id: string, first?: Seen | null): Promise<Seen | null> {
     const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
-    if (after === null || clocksDiffer) return after;
-    return (await apply(id, (now) => ({ kind: 'retention over', before: now - retentionMs }), after)).after;
+    if (after === null) return null;
+    return (await apply(id, () => ({ kind: 'retention over', before: expiredBefore() }), after)).after;
   }
 
   /** Writes an unconfirmed record. Shape: whether the database has confirmed it. Errors: any. */
@@ -189,7 +205,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     if (retrying) return;
     retrying = true;
     for (let n = 0; unwritten.size > 0 && closing === null; n++) {
-      // Does not keep the process alive: at its end `drain` tries once more.
+      // Does not keep the process alive: at its end `drain` tries for a while.
       await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
       await writeAll();
     }
@@ -223,7 +239,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       const seen = see(stored);
       if (stored.version === row.version) {
         begun.set(id, seen);
-        if (!clocksDiffer && clock() - purgedAt >= purgeEveryMs) void purge();
+        if (clock() - purgedAt >= purgeEveryMs) void purge();
         return null;
       }
       const found = await current(id, seen);
@@ -254,7 +270,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   /** A failure is not reported here: payments fail for the same reason, and report it. */
   async function purge(): Promise<void> {
     purgedAt = clock();
-    while (closing === null && !clocksDiffer && (await driver.purge().catch(() => 0)) > 0)
+    while (closing === null && (await driver.purge(expiredBefore()).catch(() => 0)) > 0)
       await pause(purgePauseMs);
   }
 
@@ -264,7 +280,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     const records: PaymentRecord[] = [];
     for (let { after } = query; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
-      const page = await driver.search({ ...query, after, limit: wanted });
+      const page = await driver.search({ ...query, after, limit: wanted, expiredBefore: expiredBefore() });
       onPage?.(
         page.length,
         page.reduce((sum, { json }) => sum + json.length, 0),
@@ -290,6 +306,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     get unwritten() {
       return [...unwritten.values()].filter(({ record }) => record !== null).length;
     },
+    unconfirmed: () => [...unwritten.values()].map(({ attempt }) => attempt),
     async recover(record, by) {
       assertOpen();
       const held = advance(null, { kind: 'found in a log', record, by, at: clock() });
@@ -303,14 +320,25 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       assertOpen();
       const counts = await driver.count();
       compareClocks(counts.now);
+      compareNewest(counts);
       noticeLoss();
       return counts;
     },
     begin,
     end,
     async drain(timeoutMs) {
-      const all = Promise.allSettled([...unwritten.values()].map(write));
-      await Promise.race([all, pause(timeoutMs)]);
+      const over = Promise.withResolvers<void>();
+      let isOver = false;
+      // Keeps the process alive: it is about to end, and nothing else may be left that does.
+      const timer = setTimeout(() => {
+        isOver = true;
+        over.resolve();
+      }, timeoutMs);
+      while (unwritten.size > 0 && !isOver) {
+        await Promise.race([Promise.allSettled([...unwritten.values()].map(write)), over.promise]);
+        if (unwritten.size > 0) await Promise.race([pause(retryDelaysMs[0]), over.promise]);
+      }
+      clearTimeout(timer);
     },
     async find(id) {
       assertOpen();
@@ -333,48 +361,3 @@ const eventOf =
   ({ trackId, outcome }: AttemptOutcome) =>
   (at: number): ProtocolEvent =>
     outcome === null ? { kind: 'taken back', trackId, at } : { kind: 'ended', trackId, outcome, at };
-
-const rowChange = ({ record, awaited }: HeldPayment): RowChange => ({
-  version: randomUUID(),
-  state: record.state,
-  json: JSON.stringify({ ...record, awaited }),
-});
-
-function newRow(held: HeldPayment | null | undefined, leaseMs: number): NewRow {
-  if (held == null) throw new Error('a beginning stores a record');
-  const { id, caller, payer, trackId, requestId, accountId, toAccountId } = held.record;
-  return {
-    ...rowChange(held),
-    ...{ id, caller, payer, track_id: trackId, request_id: requestId },
-    ...{ account_id: accountId, to_account_id: toAccountId, lease_ms: leaseMs },
-  };
-}
-
-const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
-
-/**
- * The payment in a row. The database has set the times in the row; they replace the times in the record, also those of its
- * first and last change.
- * Errors: UnreadableRecord.
- */
-function heldPaymentIn({ id, json, created_at, updated_at, lease_until }: StoredRow): HeldPayment {
-  const { data, error } = storedPayment.safeParse(parseJson(json));
-  if (data === undefined || data.id !== id)
-    throw new UnreadableRecord(`The stored record of the payment ${id} is damaged.`, { cause: error });
-  const { awaited, ...record } = data;
-  const { history } = record;
-  const times = history.map((event, n) => ({
-    ...event,
-    at: n === history.length - 1 ? updated_at : n === 0 ? created_at : event.at,
-  }));
-  return {
-    record: {
-      ...record,
-      history: times,
-      createdAt: created_at,
-      updatedAt: updated_at,
-      leaseUntil: lease_until,
-    },
-    awaited,
-  };
-}

@@ -23,32 +23,35 @@ const phrasesOf = (grammar: string): string[] =>
 
 export type Meaning = 'done' | 'accepted' | 'rejected';
 
+const statusesOf = (meaning: Meaning, words: string): [string, Meaning][] =>
+  [...setOf(words)].map((word) => [word, meaning]);
 /** English words, and the statuses of ISO 20022 by their codes and long names. */
-const statusWords: ReadonlyMap<Meaning, ReadonlySet<string>> = new Map([
-  [
+const statusWords: ReadonlyMap<string, Meaning> = new Map([
+  ...statusesOf(
     'done',
-    setOf(`ok success successful succeeded booked complete completed confirmed done executed paid processed settled
-      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted`),
-  ],
-  [
+    `ok success successful succeeded booked complete completed confirmed done executed paid processed settled
+      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted`,
+  ),
+  ...statusesOf(
     'accepted',
-    setOf(`accepted approved authorised authorized pending received processing in-process in-progress submitted queued scheduled
+    `accepted approved authorised authorized pending received processing in-process in-progress submitted queued scheduled
       initiated created RCVD PDNG ACTC AcceptedTechnicalValidation ACCP AcceptedCustomerProfile ACFC AcceptedFundsChecked
-      ACSP AcceptedSettlementInProcess ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect`),
-  ],
-  ['rejected', setOf('failed rejected declined denied refused cancelled canceled RJCT CANC')],
+      ACSP AcceptedSettlementInProcess ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect`,
+  ),
+  ...statusesOf('rejected', 'failed rejected declined denied refused cancelled canceled RJCT CANC'),
 ]);
 /** A transaction request waits for its customer: this is the success of putTransactionsRequestAccount. */
 const requestWords = setOf('INITIATED NEXT_CHALLENGE_PENDING');
 
-/** The operator's lists and paths: BANK_PAYMENT_DONE, _REJECTED, _STATUS and _RECEIPT. */
+/** The operator's lists and paths: BANK_PAYMENT_DONE, _REJECTED, _STATUS, _RECEIPT and _NEUTRAL. */
 export interface BankWords {
   readonly done: ReadonlySet<string>;
   readonly rejected: ReadonlySet<string>;
   readonly statusPath?: readonly string[] | undefined;
   readonly receiptPath?: readonly string[] | undefined;
+  readonly neutralPaths?: readonly (readonly string[])[] | undefined;
 }
-type Paths = Pick<BankWords, 'statusPath' | 'receiptPath'>;
+type Paths = Pick<BankWords, 'statusPath' | 'receiptPath' | 'neutralPaths'>;
 export const bankWordsOf = (
   done: readonly string[],
   rejected: readonly string[],
@@ -67,9 +70,7 @@ export const taughtMeaning = (text: string, { done, rejected }: BankWords): Mean
 export function meaningOf(text: string, words: BankWords, isRequest: boolean): Meaning | null {
   const word = foldValue(text);
   if (isRequest && requestWords.has(word)) return taughtMeaning(text, words) ?? 'done';
-  return (
-    taughtMeaning(text, words) ?? statusWords.entries().find(([, known]) => known.has(word))?.[0] ?? null
-  );
+  return taughtMeaning(text, words) ?? statusWords.get(word) ?? null;
 }
 
 /** The folded names of members: first for any answer, then for answers with a status, then for refusals. */
@@ -85,12 +86,10 @@ export const requestIdNames = setOf('request_id x_request_id correlation_id trac
 
 /** Members of the specification's records that are free texts, by the record. */
 export const freeTextNames = {
-  record: setOf('other_account this_account resource_url start_date end_date challenge account_id bank_id'),
+  record: setOf('resource_url challenge'),
   account: setOf('id account_id bank_id'),
   challenge: setOf('id allowed_attempts challenge_type'),
-  details: setOf(
-    'type completed posted approved_by_ip_address approved_by_user_id posted_by_ip_address posted_by_user_id',
-  ),
+  details: setOf('type approved_by_ip_address approved_by_user_id posted_by_ip_address posted_by_user_id'),
   metadata: setOf('comments narrative tags where'),
   money: setOf('amount currency'),
   stopped: setOf('cancelled_by_ip_address cancelled_by_user_id paused_by_ip_address paused_by_user_id'),
@@ -101,24 +100,24 @@ export const requestTypes =
   TARGET_2_PAYMENTS CROSS_BORDER_CREDIT_TRANSFERS`);
 
 /** Values that mean no value, or an error. */
-const emptyWords = setOf(
-  'error errors err fail failure fault exception null nil none nan undefined unknown invalid missing n/a false true',
-);
+const emptyWords =
+  setOf(`error errors err fail failure fault exception null nil none nan undefined unknown invalid missing n/a
+  false true ko nok no not bad timeout abort aborted expired blocked unavailable`);
 /** Whether a text may be no receipt, id or free text in an answer that decides. */
 export const isTellingWord = (text: string): boolean =>
-  emptyWords.has(fold(text)) || /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '');
+  emptyWords.has(fold(text)) ||
+  /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '') ||
+  isStandardCode(splitAtCode(text).head);
 
-/** Reasons that name funds or an account, without articles, `is` and `has been`. */
-const decidingPhrases =
+/** Reasons for a refusal, without articles, `is` and `has been`. */
+const phrases = new Set(
   phrasesOf(`insufficient|not_enough|not_sufficient funds|balance|account_balance|available_balance|money
   funds|balance|account_balance insufficient|not_sufficient|too_low
   |bank|debtor|creditor|payer|payee|source|destination|sender|recipient|beneficiary|from|to account|account_number not_found|does_not_exist|unknown|invalid|not_valid|closed|blocked|frozen|locked|suspended|disabled|inactive|not_active|dormant
   no_such|unknown|invalid|blocked|closed account|account_number
   iban invalid|not_valid|not_found|unknown
-  invalid|unknown iban`);
-const phrases = new Set([
-  ...decidingPhrases,
-  ...phrasesOf(`|daily|weekly|monthly|daily_transfer|transfer|transaction|payment|amount|account|spending limit exceeded|reached|used_up
+  invalid|unknown iban
+  |daily|weekly|monthly|daily_transfer|transfer|transaction|payment|amount|account|spending limit exceeded|reached|used_up
   exceeds|exceeded |daily|weekly|monthly|transfer|transaction|payment|account limit
   invalid|unsupported|unknown amount|currency|bic|payee|beneficiary|recipient|creditor|debtor|counterparty
   amount|currency|bic invalid|not_valid|not_supported|not_allowed
@@ -127,12 +126,28 @@ const phrases = new Set([
   forbidden|unauthorized|unauthorised|not_authorized|not_authorised|not_permitted|rejected|declined|denied|refused
   access|permission denied|forbidden
   payment|transfer|transaction rejected|declined|denied|refused|forbidden|not_allowed|not_permitted`),
-]);
-/** Deciding reasons as codes, with the codes of ISO 20022 and Open Bank Project. */
-const decidingCodes = new Set([
-  ...decidingPhrases,
-  ...setOf('AM04 AC01 AC02 AC03 AC04 AC05 AC06 AC07 OBP-30003 OBP-30018 OBP-30073 OBP-30074 OBP-30076'),
-]);
+);
+/** Codes of ISO 20022 and Open Bank Project, with the names and sentences that their standards give them. */
+const codeTexts: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    AM04: 'InsufficientFunds',
+    AC01: 'IncorrectAccountNumber',
+    AC02: 'InvalidDebtorAccountNumber',
+    AC03: 'InvalidCreditorAccountNumber',
+    AC04: 'ClosedAccountNumber',
+    AC05: 'ClosedDebtorAccountNumber',
+    AC06: 'BlockedAccount',
+    AC07: 'ClosedCreditorAccountNumber',
+    'OBP-30003': 'Account not found. Please specify a valid value for ACCOUNT_ID.',
+    'OBP-30018': 'Bank Account not found. Please specify valid values for BANK_ID and ACCOUNT_ID.',
+    'OBP-30073':
+      'Bank Account not found. Please specify valid values for account routing scheme and address.',
+    'OBP-30074': 'Bank Account not found. Please specify a valid value for iban.',
+    'OBP-30076': 'Bank Account not found. Please specify a valid value for ACCOUNT_ID.',
+  }).map(([code, text]) => [foldValue(code), fold(text)]),
+);
+/** Codes of duplicates: the bank has the payment already, and may have executed it. */
+export const duplicateCodes = setOf('AM05 DUPL');
 /** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
 const neutralTexts =
   setOf(`error bad_request payment_required method_not_allowed payload_too_large content_too_large
@@ -148,27 +163,52 @@ const isPhrase = (clause: string, words: BankWords): boolean => {
 /** Longer texts are no phrases. */
 const maxText = 1000;
 
-/**
- * The meaning of a text or a code in a refusal: `decides` names funds or an account, `neutral` says only that the request
- * failed.
- */
-export type Reason = 'decides' | 'reason' | 'neutral' | 'unknown';
+/** What a text or a code says in a refusal. `taught`: the operator lists it. `neutral`: only that the request failed. */
+export type Reason = 'taught' | 'reason' | 'neutral' | 'unknown';
+
+export const isReason = (reason: Reason): boolean => reason === 'taught' || reason === 'reason';
+
+export const isStandardCode = (code: string): boolean => codeTexts.has(foldValue(code));
 
 export function readCode(code: string, words: BankWords): Reason {
   const taught = taughtMeaning(code, words);
-  if (taught !== undefined) return taught === 'rejected' ? 'decides' : 'unknown';
-  return decidingCodes.has(foldValue(code)) ? 'decides' : phrases.has(foldValue(code)) ? 'reason' : 'unknown';
+  if (taught !== undefined) return taught === 'rejected' ? 'taught' : 'unknown';
+  return isStandardCode(code) || phrases.has(foldValue(code)) ? 'reason' : 'unknown';
 }
 
-/** Every clause has to be a reason, unless a code of digits begins the text: `OBP-30018: Bank Account not found. Please specify …`. */
-export function readText(text: string, words: BankWords): Reason {
+/** Words with which a sentence says no. */
+const negations = setOf('no not ko nok never cannot unable');
+
+/** Whether a word, or a phrase without articles, is one of a failure, a denial or, for an outcome that is done, a pending payment. */
+export function speaksAgainst(word: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
+  const folded = fold(word);
+  if (done.has(folded)) return false;
+  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
+  if (meaning === 'rejected' || (outcome === 'done' && meaning === 'accepted')) return true;
+  return negations.has(folded) || phrases.has(folded) || codeTexts.has(folded);
+}
+
+/** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and what follows. */
+function splitAtCode(text: string): { readonly head: string; readonly rest: string } {
+  const [, head = '', rest = ''] = /^[.:;,\s]*([^.:;,]+)[.:;,]?(.*)$/s.exec(text) ?? [];
+  return { head, rest };
+}
+
+/**
+ * Every clause has to be a reason. A text may also be the one that the standard gives to its code: to one of `codes`, which stand
+ * beside it, or to a code at its beginning, as in `OBP-30003: Account not found. Please specify a valid value for ACCOUNT_ID.`
+ */
+export function readText(text: string, words: BankWords, codes: readonly string[] = []): Reason {
   const taught = taughtMeaning(text, words);
   if (taught !== undefined) return taught === 'rejected' ? 'reason' : 'unknown';
   if (text.length > maxText) return 'unknown';
   if (text.trim() === '' || neutralTexts.has(fold(text))) return 'neutral';
-  const clauses = text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
-  const [head = ''] = clauses;
-  if (/\d/.test(head) && decidingCodes.has(fold(head))) return 'decides';
+  const { head, rest } = splitAtCode(text);
+  const isCoded = isStandardCode(head);
+  if (isCoded && rest.trim() === '') return 'reason';
+  const isOfCode = (code: string, said: string) => codeTexts.get(foldValue(code)) === fold(said);
+  if (codes.some((code) => isOfCode(code, text)) || (isCoded && isOfCode(head, rest))) return 'reason';
+  const clauses = (isCoded ? rest : text).split(/[.:;,]/).filter((clause) => clause.trim() !== '');
   return clauses.length > 0 && clauses.every((clause) => isPhrase(clause, words)) ? 'reason' : 'unknown';
 }
 
@@ -177,13 +217,7 @@ export const failureName = /error|fault|fail|exception|problem|reject|declin|den
 export const successName =
   /^(?:is|was)?(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
 
-/** Texts of a 401 that speak of an execution or a repetition: the key does not become free. */
-export const mentionOfExecution = new RegExp(
-  String.raw`duplicat|replay|in[ _-]*doubt|time[ds]?[ _-]*out|unique
-    |\b(?:already|previously|still|may|has|have|was|were|being|partially)[ _-]+(?:(?:been|being|have|in|now)[ _-]+){0,3}(?:accept|book|charg|complet|credit|debit|execut|made|moved|paid|pending|process|progress|received|sent|settl|submit|succe|transferr|used)
-    |(?:payment|transaction|transfer|order)[ _-]*(?:exists|pending|executed|completed|processed|booked)|(?:process|execut|book|settl)\w{0,9} already`.replaceAll(
-    /\n\s+/g,
-    '',
-  ),
-  'i',
+/** Inside an id or a text, in any spelling, these say that the payment failed. */
+export const failureInText = new RegExp(
+  `${failureName.source}|timeout|timedout|invalid|badrequest|unavailable`,
 );

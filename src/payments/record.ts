@@ -4,6 +4,7 @@ import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
+import { bankCode, idText } from './answer-values.ts';
 import { type PaymentRecord, paymentStates } from './store.ts';
 
 /** The caller, by whom a payment is looked up. */
@@ -32,23 +33,27 @@ export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
 
 /**
  * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
- * identity is proven keep their payments.
+ * identity is proven keep their payments. `secret`: the store's, under which a damaged record still has the payer.
  */
-export const belongsTo = (
-  { subscriptionKey, isProven }: Payer,
-  { id, fingerprint }: PaymentRecord,
-): boolean => isProven || fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
+export function belongsTo(payer: Payer, record: PaymentRecord, secret: string): boolean {
+  if (payer.isProven) return true;
+  if (record.damaged) return record.payer === hashPayer(secret, payer);
+  return record.fingerprint.startsWith(`${keyFingerprint(record.id, payer.subscriptionKey)}.`);
+}
 
 /** The fingerprint of a record that was made from a log, which contains neither the subscription key nor the whole request. */
 const noFingerprint = '';
 
-export const isFromLog = ({ fingerprint }: PaymentRecord): boolean => fingerprint === noFingerprint;
+export const isFromLog = ({ fingerprint, damaged }: PaymentRecord): boolean =>
+  fingerprint === noFingerprint && !damaged;
 
-/** Whether an attempt repeats the request of an earlier record with the same key. */
-export const isSameRequest = (earlier: PaymentRecord, attempt: PaymentRecord): boolean =>
-  isFromLog(earlier)
-    ? sentDetails.every((name) => earlier[name] === attempt[name])
-    : earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+/** Whether an attempt repeats the request of an earlier record with the same key, as far as that record tells. */
+export function isSameRequest(earlier: PaymentRecord, attempt: PaymentRecord): boolean {
+  if (earlier.damaged)
+    return earlier.accountId === attempt.accountId && earlier.toAccountId === attempt.toAccountId;
+  if (isFromLog(earlier)) return sentDetails.every((name) => earlier[name] === attempt[name]);
+  return earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+}
 
 /** The details of a request that a log contains. */
 const sentDetails = [
@@ -80,8 +85,8 @@ const hashUnderSecret = (secret: string, values: readonly string[]): string =>
   createHmac('sha256', secret).update(sha256(values)).digest('hex');
 
 /**
- * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of all that is
- * sent.
+ * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
+ * path and body.
  */
 const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
@@ -99,10 +104,11 @@ export function pendingRecord(
   },
 ): PaymentRecord {
   const { secret, createdAt, ...rest } = origin;
-  const { operation, request, trackId } = call;
+  const { operation, path, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
-  const requestFingerprint = sha256([operation.id, request.method, request.path, request.body]);
+  // Without the prefix of the bank's address: the operator may change that.
+  const requestFingerprint = sha256([operation.id, request.method, path, request.body]);
   return {
     ...details,
     id,
@@ -182,6 +188,7 @@ export interface PaymentInput {
   readonly ids: { readonly bankId: string; readonly accountId: string };
   readonly body: {
     readonly description?: string | undefined;
+    readonly from?: Body<typeof accountRef> | undefined;
     readonly to: Body<typeof accountRef>;
     readonly value?: Body<typeof money> | undefined;
   };
@@ -189,10 +196,11 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, no account is paid, or another one pays than that of the path:
+ *         the bank's refusal would have to be understood, or the payment would be UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
-  const { description, to, value } = body;
+  const { description, from = {}, to, value } = body;
   const { amount, currency } = value ?? {};
   // Longer texts are not stored, logged or sent.
   for (const [given, longest, name, argument] of [
@@ -204,6 +212,17 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   ] as const)
     if (given !== undefined && given.length > longest)
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
+  if (!to.account_id?.trim())
+    throw badUserInput('A payment needs the account that is paid: give to.accountId.', 'to.accountId');
+  for (const [given, own, read, argument] of [
+    [from.bank_id, ids.bankId, bankCode, 'from.bankId'],
+    [from.account_id, ids.accountId, idText, 'from.accountId'],
+  ] as const)
+    if (given !== undefined && read(given) !== read(own))
+      throw badUserInput(
+        'The account in from is not the one in accountId, which pays. Leave from out.',
+        argument,
+      );
   return {
     bankId: ids.bankId,
     accountId: ids.accountId,
@@ -213,4 +232,19 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
     amount: amount ?? null,
     description: description ?? null,
   };
+}
+
+/** Every text of a request: banks repeat them, but not as the id that they give to a payment. */
+export function textsOf({
+  ids,
+  body,
+  credentials,
+}: PaymentInput & { readonly credentials: Caller }): string[] {
+  const { authProviderName, authId, subscriptionKey } = credentials;
+  const texts: string[] = [];
+  JSON.stringify([ids, body, authProviderName, authId, subscriptionKey], (_name, value) => {
+    if (typeof value === 'string' && value.trim() !== '') texts.push(value);
+    return value;
+  });
+  return texts;
 }

@@ -15,6 +15,7 @@ import {
   neverSent,
   notLogged,
   outcomeUnknown,
+  recordDamaged,
   recordNotRead,
   recordsNotKept,
   recordsNotRead,
@@ -40,8 +41,10 @@ import {
   paymentDetails,
   pendingRecord,
   recordId,
+  textsOf,
 } from './record.ts';
 import {
+  isUnreadable,
   type OnPage,
   type PaymentOutcome,
   type PaymentQuery,
@@ -137,15 +140,15 @@ export interface PaymentService {
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   findByTrackId(credentials: Caller, trackId: string): Promise<PaymentRecord | null>;
-  /** Resolves when no payment is in progress, and the outcomes that the store lacks were tried once more. */
+  /** Waits until no payment is in progress, and then, for at most `drainMs`, until the store has every outcome. */
   idle(): Promise<void>;
 }
 
 /** How long after its deadline a payment is still assumed to be in progress. */
 export const leaseMarginMs = 60_000;
 
-/** How long the process's exit waits for an unavailable store. */
-const drainMs = 2000;
+/** How long the process's exit waits for an unavailable store after the last payment ended. */
+const drainMs = 10_000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, admit, audit } = options;
@@ -188,7 +191,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       ...{ createdAt, leaseUntil: createdAt + leaseMs },
     });
     const earlier = await inStore(store.begin(record, leaseMs));
-    if (earlier !== null) return replay(operation, earlier, { payer, record }, idempotencyKey);
+    if (earlier !== null) {
+      const belongs = belongsTo(payer, earlier, store.secret);
+      return replay(operation, earlier, { belongs, record }, idempotencyKey);
+    }
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
@@ -221,7 +227,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const { status } = response;
       const { gateways } = call;
       const verdict = classifyPaymentResponse(response, {
-        ...{ operation, bankWords, gateways, sent: details, secrets },
+        ...{ operation, bankWords, gateways, secrets, now: now() },
+        sent: { ...details, trackId: record.trackId, createdAt, others: textsOf(input) },
+        isRefusalOfReads: bank.isRefusalOfReads,
       });
       const said = bankText(response, secretsOf(input.credentials)) || null;
       const refusal =
@@ -278,7 +286,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    */
   function own(payer: Payer, record: PaymentRecord | null): PaymentRecord | null {
     // A caller without a proven identity learns nothing of payments under another subscription key.
-    if (record !== null && belongsTo(payer, record)) return record;
+    if (record !== null && belongsTo(payer, record, store.secret)) return record;
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
   }
@@ -299,6 +307,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
+        if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
         // Null would say that nothing was paid under this key.
         if (found === null && record !== null)
@@ -345,12 +354,14 @@ const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
 /** Returns the outcome of the earlier payment. Errors: the error that the earlier payment ended with. */
 function replay<T extends PaymentOperation>(
   operation: T,
-  earlier: PaymentRecord,
-  { payer, record }: { readonly payer: Payer; readonly record: PaymentRecord },
+  stored: PaymentRecord,
+  { belongs, record }: { readonly belongs: boolean; readonly record: PaymentRecord },
   idempotencyKey: string,
 ): PaymentResult<T> {
+  if (isUnreadable(stored)) throw recordDamaged(stored);
+  // A record that was damaged, or made from a log, lacks them.
+  const earlier = { ...stored, operation: stored.operation || operation.id, idempotencyKey };
   const { state, trackId, answer, status, message } = earlier;
-  const belongs = belongsTo(payer, earlier);
   if (!belongs && isFromLog(earlier)) throw foundInLog(earlier, idempotencyKey);
   if (!belongs || !isSameRequest(earlier, record))
     throw keyReused(idempotencyKey, { belongs, operation: operation.id });

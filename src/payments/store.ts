@@ -9,6 +9,9 @@ export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const
 const paymentState = z.enum(paymentStates);
 export type PaymentState = z.infer<typeof paymentState>;
 
+/** Whether nothing but the end of the retention follows this state. */
+export const isFinished = (state: string): boolean => state === 'DONE' || state === 'REJECTED';
+
 /** One change of a payment's state, for its history. Unknown fields are absent. */
 const paymentEvent = z.object({
   state: paymentState,
@@ -41,7 +44,7 @@ export const paymentRecord = z.object({
    * it.
    */
   payer: z.string(),
-  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
+  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of the request without the prefix of the bank's address. */
   fingerprint: z.string(),
   state: paymentState,
   /** The REST operation's id. */
@@ -83,8 +86,14 @@ export const paymentRecord = z.object({
   replica: z.string().nullable(),
   /** Every change of its state, oldest first. The store appends to it. */
   history: z.array(paymentEvent).readonly(),
+  /** Whether the record was found damaged, so that only the values of the store's columns are known; absent if not. */
+  damaged: z.literal(true).optional(),
 });
 export type PaymentRecord = Readonly<z.infer<typeof paymentRecord>>;
+
+/** Whether it is not known what a payment was, nor how it ended: its record is damaged, and no operator has settled it yet. */
+export const isUnreadable = ({ damaged, state }: Pick<PaymentRecord, 'damaged' | 'state'>): boolean =>
+  damaged === true && !isFinished(state);
 
 /** How a payment ended, as far as bankql knows. */
 export interface PaymentOutcome
@@ -128,11 +137,6 @@ export interface AttemptOutcome {
   readonly outcome: PaymentOutcome | null;
 }
 
-/** A stored record that this bankql cannot read. It concerns only this payment. */
-export class UnreadableRecord extends Error {
-  override readonly name = 'UnreadableRecord';
-}
-
 /** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
 export interface PaymentStore {
   /** The secret under which callers are hashed, in hexadecimal. Created with the store. */
@@ -156,9 +160,10 @@ export interface PaymentStore {
    * Stores the record, durably, unless there is one with its id. Its times become those of the database; its lease ends `leaseMs`
    * later.
    * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
-   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent.
+   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent, but not in the first
+   *        hour of the process, nor in the hour after a step of the database's clock.
    * Errors: StoreUnavailable: the attempt must not be sent, and if it may have been stored, it is taken back as soon as the store
-   *         answers. UnreadableRecord. The same applies to the methods below.
+   *         answers. The same applies to the methods below.
    */
   begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
@@ -172,11 +177,13 @@ export interface PaymentStore {
   end(attempt: AttemptOutcome): Promise<boolean>;
   /** How many outcomes only this process knows. */
   readonly unwritten: number;
-  /** Tries to write the unwritten outcomes once more, for at most `timeoutMs`. */
+  /** The ends of attempts that only this process knows, also of those that executed nothing. After `close`, they are lost. */
+  unconfirmed(): readonly AttemptOutcome[];
+  /** Tries to write the unwritten outcomes, for at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
   /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string): Promise<PaymentRecord | null>;
-  /** The records that match a query. Errors: UnreadableRecord; those of `onPage`. */
+  /** The records that match a query; a damaged one matches by its columns. Errors: those of `onPage`. */
   search(query: PaymentQuery, onPage?: OnPage): Promise<PaymentRecord[]>;
   /**
    * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,
@@ -198,12 +205,13 @@ export type StoreEvent =
   | { readonly kind: 'loss'; readonly loss: string }
   /** An operator accepted the loss: `begin` works again. */
   | { readonly kind: 'loss-accepted' }
-  /** The clocks of the database and of this process differ: no record expires until they agree. */
-  | { readonly kind: 'clocks-differ'; readonly byMs: number }
-  | { readonly kind: 'clocks-agree' }
+  /** The database's clock was set, or differs from that of this process: no record expires for an hour. */
+  | { readonly kind: 'clock-step'; readonly byMs: number }
+  /** The newest record is from the future, by so much. */
+  | { readonly kind: 'records-ahead'; readonly byMs: number }
   /** A notice about the server that matters to payments. */
   | { readonly kind: 'notice'; readonly text: string }
-  /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
+  /** The stored record of this payment is damaged, and not settled. No other payment is concerned. */
   | { readonly kind: 'record-unreadable'; readonly id: string };
 
 export type OnStoreEvent = (event: StoreEvent) => void;

@@ -1,5 +1,6 @@
+import { type OnDrift, validateResponse } from '../bank/answer.ts';
 import { redact } from '../bank/errors.ts';
-import { envelopeNames, type OnDrift, validateResponse } from '../bank/response.ts';
+import { envelopeNames } from '../bank/tolerance.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { shorten } from '../errors.ts';

@@ -1,5 +1,5 @@
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';

@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from '@pothos/core';
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId, validateId, withoutHeadOffice } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { type Account as AccountRecord, account, getAccountsScope } from '../contract/account.ts';
 import { type Field, recordField } from '../contract/record.ts';
 import { BankqlError } from '../errors.ts';

@@ -1,5 +1,5 @@
 import type { InputShapeFromFields } from '@pothos/core';
-import { unwrap } from '../bank/response.ts';
+import { unwrap } from '../bank/answer.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
 import { builder, type InputFields } from './builder.ts';

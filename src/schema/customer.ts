@@ -1,5 +1,5 @@
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { customer, getCustomer } from '../contract/customer.ts';
 import { Account } from './account.ts';
 import { Bank } from './bank.ts';

@@ -1,6 +1,6 @@
 import type { InputShapeFromFields } from '@pothos/core';
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId, validateId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import {
   getOtherAccounts,
   type OtherAccountQuery,

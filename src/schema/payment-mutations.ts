@@ -30,7 +30,8 @@ const paymentFields = (t: InputFields) => ({
   to: t.field({
     type: AccountRefInput,
     required: true,
-    description: 'Who is paid; ids have up to 128 characters. REST `to`, sent as given.',
+    description:
+      'Who is paid: needs an `accountId`; ids have up to 128 characters. REST `to`, sent as given.',
   }),
   description: t.string({ description: 'What it is for, in up to 512 characters. REST `description`.' }),
   challengeType: t.string({ description: 'How the customer confirms it. REST `challenge_type`.' }),
@@ -45,7 +46,7 @@ const makeTransactionFields = (t: InputFields) => ({
   from: t.field({
     type: AccountRefInput,
     description:
-      'The account that pays; what it leaves out is that of `accountId` and `bankId`. REST `from`.',
+      'The account that pays, if the bank wants it spelled out: the one of `accountId` and `bankId`, and no other. REST `from`.',
   }),
 });
 

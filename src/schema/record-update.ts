@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { brokenValueIn, unwrap } from '../bank/answer.ts';
 import { isOtherId } from '../bank/ids.ts';
-import { brokenValueIn, unwrap } from '../bank/response.ts';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
 import { recordFields } from '../contract/record.ts';
 import { otherSpellings } from '../contract/spelling.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { brokenValueIn, unwrap } from '../bank/answer.ts';
 import { hash } from '../bank/credentials.ts';
-import { brokenValueIn, unwrap } from '../bank/response.ts';
 
 /**
  * A fingerprint of a record as it was read. Two records have the same one if all members in the shape are equal, in

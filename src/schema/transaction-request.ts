@@ -1,5 +1,5 @@
 import type { InputShapeFromFields } from '@pothos/core';
-import { maxListLength, unwrap } from '../bank/response.ts';
+import { maxListLength, unwrap } from '../bank/answer.ts';
 import { money } from '../contract/shared-parts.ts';
 import {
   getTransactionsRequest,

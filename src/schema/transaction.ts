@@ -1,5 +1,5 @@
+import { unwrap } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, transaction } from '../contract/transaction.ts';

@@ -1,4 +1,4 @@
-import { unwrap } from '../bank/response.ts';
+import { unwrap } from '../bank/answer.ts';
 import { badUserInput } from '../errors.ts';
 import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { Account } from './account.ts';

@@ -6,10 +6,14 @@ import {
   type OutgoingHttpHeaders,
   type Server,
   ServerResponse,
+  STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { RequestHolder } from '../graphql/request-holder.ts';
 import { Capacity, unbounded } from '../load/capacity.ts';
+import { Connections } from './connections.ts';
+import { headerPairs } from './response.ts';
+import { describeUnreadable, type ParserError, type Unreadable } from './unreadable.ts';
 
 /**
  * After a refusal, a connection is not read for a time that grows with the number of such connections. So clients that repeat
@@ -31,13 +35,6 @@ const keepAliveMs = 65_000;
 const maxDrainMs = 30_000;
 /** A client that has not read its answer after this time is disconnected, in milliseconds. */
 const writeDeadlineMs = 30_000;
-
-/** The status for a request that cannot be parsed, by the error's code; the same as Node's. */
-const unreadable: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
 
 /** Where a socket keeps its connection. */
 const ownConnection = Symbol('connection');
@@ -248,13 +245,26 @@ export class ConnectionAwareResponse extends ServerResponse {
 
 const outside = AsyncLocalStorage.snapshot();
 
-interface ListenOptions {
+/** The head of an answer that closes the connection, and has no body. */
+const headOf = (status: number, headers: readonly string[]): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    ...headerPairs(headers).map(([name, value]) => `${name}: ${value}`),
+    '\r\n',
+  ].join('\r\n');
+
+export interface ListenOptions {
   /** Counts the resources that callers use (default: nothing is bounded). */
   readonly capacity?: Capacity;
   /** How long an answer may wait to be read, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
   /** How long a request may take to arrive, in milliseconds. */
   readonly slowestRequestMs?: number;
+  /** Called with a request that cannot be read. Returns the headers of its answer, names and values in turn. Must not throw. */
+  readonly onUnreadable?: (request: Unreadable) => readonly string[];
+  /** Called when a connection is closed because there is one too many. Must not throw. */
+  readonly onSurplus?: (closed: { readonly address: string; readonly connections: number }) => void;
 }
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
@@ -271,7 +281,7 @@ export async function listen(
 ) {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const { slowestRequestMs = usualSlowestRequestMs } = options;
-  const connections = new Set<Connection>();
+  const connections = new Connections<Connection>();
   const shared: Shared = { capacity, listener, paused: 0, isDraining: false, endsIdle: false };
   const receive = ({ socket }: { socket: ConnectedSocket }, response: ConnectionAwareResponse) =>
     socket[ownConnection]?.receive(response);
@@ -286,8 +296,6 @@ export async function listen(
     },
     receive,
   );
-  server.maxConnections = capacity.totals.sockets;
-  server.on('drop', () => capacity.refuse('sockets'));
   // By default, Node drops headers beyond the thousandth, or refuses them: a credential that is given twice would look like one. The
   // size of the head bounds their number.
   server.maxHeadersCount = 0;
@@ -300,9 +308,14 @@ export async function listen(
   server.on('checkExpectation', receive);
   // Without a listener, Node answers an unreadable request even while a payment is under way, and the client would take that for
   // the refusal of the payment.
-  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: ConnectedSocket) => {
-    if (socket.writable && socket[ownConnection]?.isAnswering !== true)
-      socket.write(`HTTP/1.1 ${unreadable[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+  server.on('clientError', (error: ParserError, socket: ConnectedSocket) => {
+    const unreadable = describeUnreadable(error);
+    // Browsers open connections in advance: no request has begun.
+    const isSilent = socket.bytesRead === 0;
+    if (unreadable !== null && socket.writable) {
+      const headers = isSilent ? [] : (options.onUnreadable?.(unreadable) ?? []);
+      if (socket[ownConnection]?.isAnswering !== true) socket.write(headOf(unreadable.status, headers));
+    }
     socket.destroy();
   });
   // Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
@@ -311,6 +324,7 @@ export async function listen(
     const connection = new Connection(socket, shared);
     socket[ownConnection] = connection;
     connections.add(connection);
+    if (connections.size > capacity.totals.sockets) closeSurplus(connections.surplus(connection));
     capacity.sockets = connections.size;
     socket.once('close', () => {
       connections.delete(connection);
@@ -318,6 +332,16 @@ export async function listen(
       connection.close();
     });
   });
+  // Not server.maxConnections: Node would close every newcomer, and workers would pass it on among them for ever.
+  const closeSurplus = (surplus: Connection) => {
+    options.onSurplus?.({
+      address: surplus.socket.remoteAddress ?? '',
+      connections: connections.countOf(surplus),
+    });
+    connections.delete(surplus);
+    surplus.socket.destroy();
+    capacity.refuse('sockets');
+  };
   const enforceDeadlines = () => {
     const now = performance.now();
     for (const connection of connections) connection.enforceDeadline(deadlineMs, now);

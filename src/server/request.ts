@@ -60,8 +60,11 @@ export interface HttpPolicyOptions {
   readonly maxRequestBytes: number;
 }
 
-/** The status of a refusal: for an invalid Host; a body that is too long, or of another kind; another machine's name. */
-export const httpRefusals = [400, 413, 415, 421] as const;
+/**
+ * The status of a refusal: for an invalid Host, or a request that cannot be parsed; one that does not arrive in time; a body that
+ * is too long, or of another kind; another machine's name; headers that are too long.
+ */
+export const httpRefusals = [400, 408, 413, 415, 421, 431] as const;
 export type HttpRefusal = (typeof httpRefusals)[number];
 
 /** The headers that the answer has to carry, and the refusal, if the request is not served. */

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../load/capacity.ts';
-import { listen } from './connection.ts';
+import { type ListenOptions, listen } from './connection.ts';
 import { createDoor } from './door.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
 import { createMount } from './mount.ts';
-import { type HttpPolicyOptions, type HttpRefusal, readBody } from './request.ts';
+import { checkRequest, type HttpPolicyOptions, type HttpRefusal, readBody } from './request.ts';
 import type { OperationObserver } from './request-scope.ts';
 import { NodeClient } from './response.ts';
 
@@ -40,6 +41,20 @@ export interface ServerCloseOptions {
 /** How long a kept connection may be used once more, in milliseconds. The answer tells the client that the connection ends. */
 const lastUseMs = 5000;
 
+/** How often the log names an address that has too many connections, in milliseconds. */
+const surplusLineMs = 60_000;
+
+/** Logs that a connection was closed because there are too many. Under an attack each new connection closes one. */
+function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
+  let nextAt = 0;
+  return (closed) => {
+    const now = performance.now();
+    if (now < nextAt) return;
+    nextAt = now + surplusLineMs;
+    logger.warn(closed, 'a connection was closed: clients have too many');
+  };
+}
+
 /** Serves the endpoint. Errors: those of `listen`, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
@@ -71,7 +86,20 @@ export async function serve(options: ServerOptions) {
             };
             void enter(request, read, holder, new NodeClient(response));
           },
-          { capacity, writeDeadlineMs: options.writeDeadlineMs },
+          {
+            capacity,
+            writeDeadlineMs: options.writeDeadlineMs,
+            onUnreadable({ status, reason, origin }) {
+              options.onHttpRefusal?.(status);
+              const { headers, requestId } = checkRequest(
+                { method: 'GET', url: '', headers: { origin } },
+                policy,
+              );
+              options.logger.info({ requestId, status, reason }, 'a request cannot be read');
+              return headers;
+            },
+            onSurplus: createSurplusLog(options.logger),
+          },
         );
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {

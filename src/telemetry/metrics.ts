@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Drift, UnreadableAnswer } from '../bank/answer.ts';
 import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
 import type { PoolUsage } from '../bank/pools.ts';
 import type { CallReport } from '../bank/report.ts';
-import type { Drift, UnreadableAnswer } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
@@ -24,8 +24,12 @@ import { metricsIn } from './metric-kinds.ts';
 const idsOf = (kind: Operation['kind']) =>
   Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
-/** The most shapes of unknown answers to payments that are logged. */
+/** The most shapes of unknown answers to payments that are logged, and the most of their codes that are a label. */
 const maxUnknownAnswers = 100;
+
+/** A code of the bank's as a label. Texts are none: a code is short and has no spaces. */
+const codeLabel = (code: string | undefined): string =>
+  code === undefined ? 'none' : /^[\w.-]{1,32}$/.test(code) ? code : 'other';
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -55,7 +59,7 @@ export function createTelemetry(
   );
   const drifts = counter(
     'bankql_bank_drift_total',
-    'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
+    'Fields of answers that the bank writes otherwise than the specification says, and that were taken for what they mean.',
     { bank_operation: null, field: null },
   );
   const unreadable = counter(
@@ -82,6 +86,17 @@ export function createTelemetry(
     bank_operation: idsOf('payment'),
     state: auditedStates,
   });
+  const unknownAnswers = counter(
+    'bankql_payment_answers_unknown_total',
+    "Payments that are UNKNOWN because the bank's answer is not understood.",
+    { bank_operation: idsOf('payment') },
+  );
+  const unknownAnswer = gauge(
+    'bankql_payment_answer_unknown',
+    "1 for each kind of answer to a payment that was not understood since the start: the status, and the bank's code.",
+    ['bank_operation', 'status', 'code'],
+    'max',
+  );
   const shed = counter(
     'bankql_requests_shed_total',
     'What was refused because callers held too much, by what they held.',
@@ -122,7 +137,8 @@ export function createTelemetry(
   );
   gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
-  const unknownAnswers = new Set<string>();
+  const unknownShapes = new Set<string>();
+  const unknownCodes = new Set<string>();
 
   return {
     registry,
@@ -151,12 +167,17 @@ export function createTelemetry(
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
     },
-    /** Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
+    /** Counted each time. Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
     onUnknownAnswer(answer: StrangeAnswer) {
       const { operation, status, names, text } = answer;
+      unknownAnswers.inc({ bank_operation: operation });
+      const given = codeLabel(answer.code);
+      const code = unknownCodes.has(given) || unknownCodes.size < maxUnknownAnswers ? given : 'other';
+      unknownCodes.add(code);
+      unknownAnswer.set({ bank_operation: operation, status: String(status), code }, 1);
       const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
-      if (unknownAnswers.has(shape) || unknownAnswers.size >= maxUnknownAnswers) return;
-      unknownAnswers.add(shape);
+      if (unknownShapes.has(shape) || unknownShapes.size >= maxUnknownAnswers) return;
+      unknownShapes.add(shape);
       logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
     },
     onUnreadable(answer: UnreadableAnswer) {
@@ -216,7 +237,7 @@ export function createTelemetry(
       logFailedPayment(logger, payment);
     },
     /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
-    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentCounts' | 'unwritten'>) {
+    watchStore(store: Pick<ObservedStore, 'isUp' | 'loss' | 'recentCounts' | 'unwritten'>) {
       readGauge(
         'bankql_state_up',
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
@@ -226,6 +247,16 @@ export function createTelemetry(
         },
         [],
         'min',
+      );
+      readGauge(
+        'bankql_state_lost',
+        '1 if records may be missing in the payment store: payments are refused until an operator decides.',
+        async () => {
+          await store.recentCounts();
+          return store.loss === null ? 0 : 1;
+        },
+        [],
+        'max',
       );
       readGauge(
         'bankql_state_payments',
@@ -293,11 +324,14 @@ const storeEvents: Readonly<
 > = {
   loss: ['error', 'the payment store has lost records: payments are refused, reads go on'],
   'loss-accepted': ['warn', 'an operator accepted that the payment store lost records'],
-  'clocks-differ': [
+  'clock-step': [
     'error',
-    "bankql's clock differs from that of the payment store, or was set since bankql started: no record expires until they agree, or bankql is started again",
+    "the payment store's clock was set, or differs from bankql's: no record expires for an hour",
   ],
-  'clocks-agree': ['info', 'the clocks of the payment store agree again'],
+  'records-ahead': [
+    'error',
+    'the newest payment record is from the future: the clock of the payment store is wrong, or was',
+  ],
   notice: ['warn', 'the payment store'],
   'record-unreadable': [
     'error',

@@ -2,16 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/bank/call.ts';
-import { identityOf } from '../../src/bank/credentials.ts';
+import { noCredentials, requestCredentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
-import { Gate } from '../../src/bank/gate.ts';
-import { knownGatewayAnswers } from '../../src/bank/gateway-answers.ts';
 import type { CallReport } from '../../src/bank/report.ts';
-import { RetryBudget } from '../../src/bank/retry.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
-import type { Target } from '../../src/bank/target.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { connect, createTestClient, readFrom } from '../support/bank-client.ts';
+import { controllerOf, targetOver } from '../support/call-target.ts';
 import { answer, hang, inTurn, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor, turns, until } from '../support/waits.ts';
@@ -130,34 +127,15 @@ test('the bytes of a broken first attempt make no room scarce for the second', a
 /** A call over a dispatcher whose callbacks the test makes. */
 function handled() {
   const dispatched: Dispatcher.DispatchHandler[] = [];
-  const dispatch = (_: unknown, handler: Dispatcher.DispatchHandler) => dispatched.push(handler);
-  const gate = new Gate({ max: 4, maxWaiting: 4 });
-  const reads = new SharedReads({ publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 60_000 });
   const reports: CallReport[] = [];
-  const target: Target<typeof getCustomer> = {
-    operation: getCustomer,
-    lane: {
-      gate,
-      dispatcherAt: () => ({ dispatch }) as unknown as Dispatcher,
-      noConnection: 'no connection',
-    },
-    breaker: null,
-    services: {
-      origin: 'http://bank.invalid',
-      prefix: '',
-      maxBodyBytes: 1000,
-      gateways: knownGatewayAnswers,
-      retries: new RetryBudget(1),
-      reads,
-      onCall: (report) => void reports.push(report),
-    },
-  };
-  const call = new Call(target, identityOf(canaries), '/', null, false);
+  const reads = new SharedReads({ publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 60_000 });
+  const dispatch = (handler: Dispatcher.DispatchHandler) => void dispatched.push(handler);
+  const target = targetOver(getCustomer, reads, dispatch, (report) => void reports.push(report));
+  const call = new Call(target, requestCredentials(canaries), '/', null, false);
   const result = reads.read(call, {}, 'answer');
-  return { call, gate, reports, result, dispatched };
+  return { call, gate: target.lane.gate, reports, result, dispatched };
 }
 
-const controllerOf = () => ({ abort() {} }) as unknown as Dispatcher.DispatchController;
 const json = { 'content-type': 'application/json' };
 
 test('callbacks of an earlier attempt say nothing of the next one', async () => {
@@ -208,6 +186,6 @@ test('a call that is over leads to nothing of its caller or its operation', asyn
   call.onResponseData(controller, Buffer.from('{"email":"a@b"}'));
   call.onResponseEnd(controller);
   await result;
-  expect(Object.values(call.credentials)).toEqual([null, null, null]);
+  expect(call.credentials).toBe(noCredentials);
   expect(call.request.headers).toEqual([]);
 });

@@ -190,6 +190,8 @@ describe('Retry-After', () => {
     ['7', 7],
     ['007', 7],
     ['Sun, 06 Nov 1994 08:49:37 GMT', 7],
+    ['Sun Nov  6 08:49:37 1994', 7],
+    ['Sun Nov 06 08:49:37 1994', 7],
   ])('%s is %d seconds', (header, seconds) => {
     expect(parseRetryAfter(header, now)).toBe(seconds);
   });
@@ -223,7 +225,7 @@ describe('Retry-After', () => {
     'Sun, 06 Nov 1994 08:49:37',
     'Sun, 06 Nov 1994 08:49:37 CET',
     'Sunday, 06-Nov-94 08:49:37 GMT',
-    'Sun Nov  6 08:49:37 1994',
+    'Sun Nov 6 08:49:37 1994',
     'Sun, 06 Foo 1994 08:49:37 GMT',
     'Sun, 42 Nov 1994 08:49:37 GMT',
     '5, 10',

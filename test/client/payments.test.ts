@@ -431,6 +431,18 @@ describe('the same key is sent again', () => {
     expect(second - first).toBeLessThanOrEqual(most);
   });
 
+  test('but no longer than its patience, although the clock of the phone is set back', async () => {
+    const { payments, sent } = openScript(() => {
+      vi.setSystemTime(Date.now() - 3_600_000);
+      return refused('OVERLOADED', { retryAfter: 7 });
+    });
+    const paid = payments.pay('draft', Bare, { input });
+    await vi.runAllTimersAsync();
+    expect(await paid).toMatchObject({ state: 'NOT_SENT' });
+    // Patience is 30 s.
+    expect(sent).toHaveLength(5);
+  });
+
   test('but no longer than its patience: the app is told', async () => {
     const { payments, sent } = openScript(() => refused('OVERLOADED', { retryAfter: 3600 }));
     const paid = payments.pay('draft', Bare, { input });
@@ -481,6 +493,20 @@ describe('an intent whose key is another payment’s', () => {
     expect(outcomes.map(({ state }) => state)).toEqual(['DONE', 'DONE', 'CONFLICT']);
     expect(sent()).toBe(1);
   });
+});
+
+test('a storage that answers a missing key with an empty text has no key', async () => {
+  const storage = createStorage();
+  const { payments } = openPage(undefined, {
+    ...storage,
+    getItem: (name: string) => storage.getItem(name) ?? '',
+  });
+  expect(await payments.check('draft')).toBeNull();
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({
+    state: 'DONE',
+    idempotencyKey: expect.stringMatching(/^[\da-f]{32}$/),
+  });
+  expect(sent()).toBe(1);
 });
 
 describe('nothing is sent', () => {

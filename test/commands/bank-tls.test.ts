@@ -81,6 +81,26 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     );
   });
 
+  test('are compared with their keys, also if the types of the keys differ, for the bank and for the store', async () => {
+    const rsa = await certificates.client('rsa', 'rsa');
+    await readBankTls({ ...rsa, ca: undefined });
+    const { cert = '' } = files;
+    const bank = { BANK_BASE_URL: 'https://bank.example' };
+    const check = (environment: Readonly<Record<string, string>>) =>
+      runCommand(checkConfig, ['check'], { environment: { ...bank, ...environment } });
+    const mixed = { BANK_TLS_CERT: cert, BANK_TLS_KEY: rsa.key, STATE_URL: 'memory:' };
+    expect((await check(mixed)).errors).toBe(
+      'BANK_TLS_CERT, BANK_TLS_KEY cannot be used: give a certificate and its own key, without a passphrase, in PEM (the key is not that of the certificate).\n',
+    );
+    const store = (key: string) => ({
+      STATE_URL: `postgres://me@db.example/bankql?sslcert=${cert}&sslkey=${key}`,
+    });
+    expect((await check(store(rsa.key))).errors).toBe(
+      'STATE_URL cannot be used: a file of it cannot be used: the key is not that of the certificate.\n',
+    );
+    expect((await check(store(files.key ?? ''))).errors).toBe('');
+  });
+
   test('may begin with a byte order mark or end their lines with CR LF; other charsets are refused', async () => {
     const written = async (name: string, content: string | Buffer) => {
       await writeFile(join(certificates.folder, name), content);
@@ -135,6 +155,13 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     await replace(watched.key, other.key);
     await expect.poll(() => lines).toContainEqual(expect.stringContaining('and are used'));
     expect(used).toBeGreaterThan(0);
+    // A renewal may change the type of the key.
+    const rsa = await certificates.client('renewed', 'rsa');
+    const before = used;
+    lines.length = 0;
+    await replace(watched.cert, rsa.cert);
+    await expect.poll(() => lines).toContainEqual(expect.stringContaining('cannot be used yet'));
+    expect(used).toBe(before);
     end();
   });
 });

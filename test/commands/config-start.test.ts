@@ -94,6 +94,7 @@ test.each<Given>([
   { PERSISTED_DOCUMENTS: fileWith('utf16.json', Buffer.from(manifest, 'utf16le')) },
   { LOG_LEVEL_FILE: 'level', LIMIT_DEPTH: '3' },
   { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
+  { ...real, STATE_URL: '', BANK_BASE_URL: 'http://127.0.0.1:9', NODE_ENV: 'production' },
   { ...real, STATE_URL: `sqlite:${folder}/data` },
   ...[pem, `\uFEFF${pem}`, ` ${pem}`, 'x', ''].map((content, index) => ({
     ...real,

@@ -83,7 +83,7 @@ test.each<[string, () => Record<string, string>, string]>([
   [
     'a file of the payment store’s address',
     () => ({ ...bank, STATE_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
-    'STATE_URL cannot be used: a file of it cannot be read: ENOENT',
+    'STATE_URL cannot be used: a file of it cannot be used: ENOENT',
   ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
   const { errors, lines } = await run(['check'], environment());
@@ -93,6 +93,16 @@ test.each<[string, () => Record<string, string>, string]>([
 test('check accepts the default store of a bank on this machine, whose folder the start creates', async () => {
   const { code } = await run(['check'], { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK' });
   expect(code).toBe(0);
+});
+
+test('check warns of a receipt without a status, which alone makes a payment DONE', async () => {
+  const given = { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK', BANK_PAYMENT_RECEIPT: 'data.id' };
+  const warning = /BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS/;
+  const warned = await run(['check'], given);
+  expect(warned.code).toBe(0);
+  expect(warned.lines.join('')).toMatch(warning);
+  const both = await run(['check'], { ...given, BANK_PAYMENT_STATUS: 'data.status' });
+  expect(both.lines.join('')).not.toMatch(warning);
 });
 
 test.each([[[]], [['show']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {

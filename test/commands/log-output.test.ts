@@ -74,7 +74,7 @@ test('a payment that cannot be logged is not sent, and its key stays free', asyn
         idempotencyKey: 'key',
         input: {
           ids: { bankId: 'B', accountId: 'A' },
-          body: { from: {}, to: {} },
+          body: { from: {}, to: { account_id: 'x' } },
           credentials: { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller' },
         },
       })

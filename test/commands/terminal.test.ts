@@ -69,7 +69,7 @@ test('how many workers there are is said once, for all of them', () => {
 });
 
 const now = Date.UTC(2026, 0, 15);
-const counts = { pending: 0, unknown: 0, newestAt: null, now };
+const counts = { pending: 0, unknown: 0, newestAt: null, newestEndAt: null, now };
 
 test.each([
   [counts, 'Payment records: none.'],

@@ -100,6 +100,13 @@ test.each<[Record<string, string>, string]>([
   ],
   [{ BANK_PAYMENT_STATUS: 'data..status' }, 'give a path such as data.status'],
   [{ BANK_PAYMENT_RECEIPT: '.id' }, 'give a path such as data.status'],
+  [{ BANK_PAYMENT_RECEIPT: 'id', BANK_PAYMENT_NEUTRAL: 'fee,,x' }, 'give paths separated by commas'],
+  [{ BANK_PAYMENT_NEUTRAL: 'fee' }, 'it needs BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS'],
+  [
+    { BANK_PAYMENT_RECEIPT: 'data.id', BANK_PAYMENT_NEUTRAL: 'data' },
+    'the place of the status or of the receipt',
+  ],
+  [{ BANK_PAYMENT_REJECTED: 'E51,am 05' }, 'means a duplicate, which the bank may have executed'],
   [{ CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is not an origin'],
   ...['0', '257', 'all', '1.5'].map((text): [Record<string, string>, string] => [
     { WORKERS: text },
@@ -148,18 +155,20 @@ test('the metrics are served where clients are', () => {
 });
 
 test('the words with which a bank says how a payment ended are its own, and so are their places', () => {
-  expect(readConfig({}).paymentWords).toEqual(noBankWords);
+  expect(readConfig({}).paymentWords).toEqual({ ...noBankWords, neutralPaths: [] });
   const given = {
     BANK_PAYMENT_DONE: 'Posted, AWAITING CLEARING',
     BANK_PAYMENT_REJECTED: 'AM04,Saldo insuficiente',
     BANK_PAYMENT_STATUS: 'data.0.status',
-    BANK_PAYMENT_RECEIPT: '.',
+    BANK_PAYMENT_RECEIPT: '0.id',
+    BANK_PAYMENT_NEUTRAL: 'data.fee, meta',
   };
   expect(readConfig(given).paymentWords).toEqual({
     done: new Set(['posted', 'awaitingclearing']),
     rejected: new Set(['am04', 'saldoinsuficiente']),
     statusPath: ['data', '0', 'status'],
-    receiptPath: [],
+    receiptPath: ['0', 'id'],
+    neutralPaths: [['data', 'fee'], ['meta']],
   });
 });
 

@@ -33,6 +33,10 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
 test.each<[string, Record<string, string>]>([
   ['BANK_BASE_URL= cannot be used: in production name', { NODE_ENV: 'production' }],
   ['STATE_URL= cannot be used: say where records', { BANK_BASE_URL: 'https://bank.example' }],
+  [
+    'STATE_URL= cannot be used: say where records',
+    { BANK_BASE_URL: 'http://127.0.0.1:9000', NODE_ENV: 'production' },
+  ],
   ['IDENTITY= cannot be used: with BANK_SUBSCRIPTION_KEY', { HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }],
   ['BANK_SUBSCRIPTION_KEY= cannot be used: IDENTITY=jwt needs', { ...jwt, BANK_SUBSCRIPTION_KEY: '' }],
   ['IDENTITY_JWKS_URL= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_JWKS_URL: '' }],
@@ -70,10 +74,18 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
   ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
+  [
+    'NODE_TLS_REJECT_UNAUTHORIZED=0 cannot be used: with a bank, certificates have to be checked',
+    { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+  ],
 ])('refused at the start: %s', (message, environment) => {
   const read = () => readConfig(environment);
   expect(read).toThrow(message);
   expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/\n|pw/) }));
+});
+
+test('every certificate may be accepted where there is no bank', () => {
+  expect(() => readConfig({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).not.toThrow();
 });
 
 test.each<Record<string, string>>([

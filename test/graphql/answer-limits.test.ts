@@ -163,7 +163,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     await using branches = await startBranches();
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
       status,
-      body: { code: 'INSUFFICIENT_FUNDS' },
+      body: { code: status },
     });
     const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;

@@ -80,7 +80,11 @@ describe('effects of mutations', () => {
   const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
   const payment = {
     idempotencyKey: 'key-1',
-    input: { ids: { bankId: 'BANK', accountId: 'A' }, body: { from: {}, to: {} }, credentials },
+    input: {
+      ids: { bankId: 'BANK', accountId: 'A' },
+      body: { from: {}, to: { account_id: 'x' } },
+      credentials,
+    },
   };
 
   /** What an answer without data tells of a payment that failed: whoever reads that its key is free may pay again. */

@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { account } from '../../src/contract/account.ts';
@@ -166,6 +167,45 @@ describe('loaders', () => {
     expect(await loaders.branches.load({ bankId })).toEqual([branchOf()]);
     slow.resolve();
     expect(await Promise.all(asked)).toEqual([{}, {}]);
+  });
+});
+
+describe('what is read already', () => {
+  test('waits for no other read of the same loader: it is the same promise', async () => {
+    const reads: string[] = [];
+    const late = Promise.withResolvers<never>();
+    const loaders = createLoaders(((_: Operation, { customerId }: { customerId: string }) => {
+      reads.push(customerId);
+      return customerId === 'late' ? late.promise : Promise.resolve({ legal_name: customerId });
+    }) as unknown as Read);
+    const read = loaders.customer.load({ bankId, customerId: 'c' });
+    expect(await read).toEqual({ legal_name: 'c' });
+    const missed = loaders.customer.load({ bankId, customerId: 'late' });
+    expect(loaders.customer.load({ bankId, customerId: 'c' })).toBe(read);
+    expect(await loaders.customer.load({ bankId, customerId: 'c' })).toEqual({ legal_name: 'c' });
+    const failure = new Error('late');
+    late.reject(failure as never);
+    await expect(missed).rejects.toBe(failure);
+    await expect(loaders.customer.load({ bankId, customerId: 'late' })).rejects.toBe(failure);
+    expect(reads).toEqual(['c', 'late']);
+  });
+
+  test('DataLoader resolves each key of a batch with its own promise, and keeps a failure', async () => {
+    const [one, other] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const batches: (readonly string[])[] = [];
+    const loader = new DataLoader<string, string>((keys) => {
+      batches.push(keys);
+      // What its types do not know, and loaders.ts relies on.
+      return Promise.resolve([one.promise, other.promise] as unknown as string[]);
+    });
+    const [first, second] = [loader.load('one'), loader.load('other')];
+    one.resolve('answer');
+    expect(await first).toBe('answer');
+    const failure = new Error('refused');
+    other.reject(failure);
+    await expect(second).rejects.toBe(failure);
+    await expect(loader.load('other')).rejects.toBe(failure);
+    expect(batches).toEqual([['one', 'other']]);
   });
 });
 

@@ -45,7 +45,7 @@ export const hostileRequests: readonly Hostile[] = [
   document('fragments that double, 2^17 fields', doubling),
   document(
     'two payments',
-    `mutation { ${times(2, (n) => `a${n}: makeTransaction(input: { accountId: "a", to: {}, value: { amount: 1 }, idempotencyKey: "k" }) { payment { trackId } }`)} }`,
+    `mutation { ${times(2, (n) => `a${n}: makeTransaction(input: { accountId: "a", to: { accountId: "x" }, value: { amount: 1 }, idempotencyKey: "k" }) { payment { trackId } }`)} }`,
   ),
   document('a list literal 900 levels deep', `{ bank(bankId: ${deep('[', ']', 900)}) { bankId } }`),
   document(

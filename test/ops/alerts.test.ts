@@ -276,6 +276,16 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
     assertAlerts(scrapes, ['BankqlBankFails']);
   });
 
+  test('an answer to payments that is not understood: one alert for its code, however many payments', async () => {
+    await live(3);
+    bank.otherwise({ status: 422, body: { code: 'E51', message: 'Saldo insuficiente' } });
+    for (const key of ['first', 'second'])
+      expect(await pay(bankql.url, transfer(key))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    isWell();
+    await live(3);
+    assertAlerts(scrapes, ['BankqlBankDrifts', 'BankqlPaymentAnswerUnknown']);
+  });
+
   test('the first payment of unknown outcome, and one more after a restart; an old one does not alert again', async () => {
     await live(3);
     bank.otherwise(() => 'reset');

@@ -7,11 +7,14 @@
  */
 const answersByApi: Readonly<Record<string, string>> = {
   'Open Bank Project, transaction requests (v1.4 to v5)': `
-put executed! 200 {"transaction-requests":[{"id":"4050046c-63b3-4868-8a22-14b4181d33a6","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":"5.00"},"description":"Rent"},"transaction_ids":"902ba3bb-dedd-45e7-9319-2fd3f2cd98a1","status":"COMPLETED","start_date":"2016-10-09T20:01:53Z","end_date":"2016-10-09T20:01:53Z","challenge":null}]}
-put executed! 201 {"id":"4050046c","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"},"transaction_ids":"902ba3bb","status":"COMPLETED","start_date":"2016-10-09T20:01:53Z","end_date":"2016-10-09T20:01:53Z"}
-put executed! 201 {"id":"4050046c","type":"SANDBOX_TAN","body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"},"transaction_ids":"","status":"INITIATED","start_date":"2016-10-09T20:01:53Z","challenge":{"id":"be1a183d","allowed_attempts":3,"challenge_type":"SANDBOX_TAN"}}
+put executed! 200 {"transaction-requests":[{"id":"4050046c-63b3-4868-8a22-14b4181d33a6","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":"5.00"},"description":"Rent"},"transaction_ids":"902ba3bb-dedd-45e7-9319-2fd3f2cd98a1","status":"COMPLETED","start_date":"2026-01-15T09:59:59Z","end_date":"2026-01-15T09:59:59Z","challenge":null}]}
+put unknowable 200 {"transaction-requests":[{"id":"4050046c-63b3-4868-8a22-14b4181d33a6","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":"5.00"},"description":"Rent"},"transaction_ids":"902ba3bb-dedd-45e7-9319-2fd3f2cd98a1","status":"COMPLETED","start_date":"2016-10-09T20:01:53Z","end_date":"2016-10-09T20:01:53Z","challenge":null}]}
+put executed! 201 {"id":"4050046c","type":"SANDBOX_TAN","from":{"bank_id":"BK0","account_id":"payer"},"body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"},"transaction_ids":"902ba3bb","status":"COMPLETED","start_date":"2026-01-15T09:59:59Z","end_date":"2026-01-15T09:59:59Z"}
+put executed! 201 {"id":"4050046c","type":"SANDBOX_TAN","body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"},"transaction_ids":"","status":"INITIATED","start_date":"2026-01-15T09:59:59Z","challenge":{"id":"be1a183d","allowed_attempts":3,"challenge_type":"SANDBOX_TAN"}}
 put executed 201 {"id":"4050046c","type":"ACCOUNT","from":{"bank_id":"BK0","account_id":"payer"},"details":{"to_sandbox_tan":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":"5.00"},"description":"Rent"},"transaction_ids":["902ba3bb"],"status":"COMPLETED","start_date":"2020-01-27T00:00:00Z","end_date":"2020-01-27T00:00:00Z","challenge":null,"charge":{"summary":"Total charges","value":{"currency":"EUR","amount":"0.00"}}}
-put executed! 200 {"transaction-requests":[{"id":"T1","status":"NEXT_CHALLENGE_PENDING","challenges":[]}]}
+put unknowable 200 {"transaction-requests":[{"id":"T1","status":"NEXT_CHALLENGE_PENDING","challenges":[]}]}
+put unknowable 200 {"transaction-requests":[{"status":"COMPLETED"}]}
+put executed! 200 {"transaction-requests":[{"id":"T1","status":"NEXT_CHALLENGE_PENDING","challenges":[],"body":{"to":{"account_id":"x"},"value":{"currency":"EUR","amount":5}}}]}
 put executed! 200 {"transaction-requests":[{"id":"old","status":"FAILED","body":{"to":{"bank_id":"BK1","account_id":"other"},"value":{"currency":"EUR","amount":1}}},{"id":"new","status":"COMPLETED","body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5}}}]}
 put refused! 200 {"transaction-requests":[{"id":"old","status":"COMPLETED","body":{"to":{"bank_id":"BK1","account_id":"other"},"value":{"currency":"EUR","amount":1}}},{"id":"new","status":"FAILED","body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5}}}]}
 put refused! 200 {"transaction-requests":[{"id":"T1","type":"SEPA","status":"FAILED","transaction_ids":"","body":{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}}]}
@@ -27,6 +30,9 @@ put unknowable 200 {"transaction-requests":[{"id":"a","status":"COMPLETED","body
 put unknowable 200 {"id":"4050046c","status":"COMPLETED"}
 put unknowable 200 {"transaction_requests_with_charges":[]}
 put refused! 404 {"code":404,"message":"OBP-30018: Bank Account not found. Please specify valid values for BANK_ID and ACCOUNT_ID. "}
+put refused! 404 {"code":404,"message":"OBP-30018: Bank Account not found. Please specify valid values for BANK_ID and ACCOUNT_ID.  Current BankId is BK1 and Current AccountId is x"}
+put unknowable 404 {"code":404,"message":"OBP-30018: Bank Account not found. Please specify valid values for BANK_ID and ACCOUNT_ID.  Current BankId is BK1 and Current AccountId is y"}
+put unknowable 404 {"code":404,"message":"OBP-30018: Bank Account not found. The payment was executed."}
 put refused! 404 {"code":404,"message":"OBP-30003: Account not found. Please specify a valid value for ACCOUNT_ID."}
 put refused! 404 {"code":404,"message":"OBP-30076: Bank Account not found. Please specify a valid value for ACCOUNT_ID."}
 refused! 400 {"error":"OBP-30018: Bank Account not found. Please specify valid values for BANK_ID and ACCOUNT_ID."}
@@ -75,7 +81,8 @@ executed 201 {"Data":{"DomesticPaymentId":"58923-001","Status":"AcceptedCreditSe
 refused 201 {"Data":{"DomesticPaymentId":"58923-001","Status":"Rejected"}}
 unknowable 201 {"Data":{"DomesticPaymentId":"58923-001","Status":"Pending"}}
 unknowable 201 {"Data":{"DomesticPaymentId":"58923-001","Status":"AcceptedWithoutPosting"}}
-executed! 201 {"PaymentId":"58923-001","Status":"AcceptedSettlementCompleted","CreationDateTime":"2017-06-05T15:15:22+00:00","Links":{"Self":"https://api.alphabank.com/58923-001"}}
+executed! 201 {"PaymentId":"58923-001","Status":"AcceptedSettlementCompleted","CreationDateTime":"2026-01-15T09:59:59+00:00","Links":{"Self":"https://api.alphabank.com/58923-001"}}
+unknowable 201 {"PaymentId":"58923-001","Status":"AcceptedSettlementCompleted","CreationDateTime":"2017-06-05T15:15:22+00:00","Links":{"Self":"https://api.alphabank.com/58923-001"}}
 unknowable 201 {"PaymentId":"58923-001","Status":"AcceptedSettlementInProcess"}
 refused! 201 {"PaymentId":"58923-001","Status":"Rejected"}
 refused 400 {"Code":"400 BadRequest","Id":"2b5f0fb4","Message":"There is something wrong with the request parameters provided","Errors":[{"ErrorCode":"UK.OBIE.Field.Invalid","Message":"Invalid amount","Path":"Data.Initiation.InstructedAmount"}]}
@@ -114,7 +121,7 @@ refused 422 {"type":"https://docs.adyen.com/errors/forbidden","title":"Forbidden
 unknowable 422 {"status":422,"errorCode":"704","message":"request already processed or in progress","errorType":"validation"}
 unknowable 422 {"status":422,"message":"request already processed or in progress"}
 refused 200 {"status":"failed","reason":"counterpartyAccountNotFound"}
-refused! 401 {"status":401,"errorCode":"000","message":"HTTP Status Response - Unauthorized","errorType":"security"}`,
+refused 401 {"status":401,"errorCode":"000","message":"HTTP Status Response - Unauthorized","errorType":"security"}`,
 
   Stripe: `
 executed 200 {"id":"ch_3MmlLr","object":"charge","amount":500,"paid":true,"status":"succeeded","captured":true,"created":1679090539}
@@ -127,7 +134,7 @@ executed! 200 {"id":"tr_1MiN3g","status":"succeeded"}
 refused! 200 {"id":"tr_1MiN3g","status":"failed"}
 unknowable 200 {"id":"tr_1MiN3g","status":"pending"}
 refused 402 {"error":{"code":"card_declined","decline_code":"insufficient_funds","message":"Your card has insufficient funds.","type":"card_error"}}
-refused! 402 {"error":{"code":"insufficient_funds","message":"Votre compte ne suffit pas."}}
+refused 402 {"error":{"code":"insufficient_funds","message":"Votre compte ne suffit pas."}}
 refused! 402 {"error":{"code":"account_closed","message":"The account has been closed."}}
 refused 400 {"error":{"code":"balance_insufficient","message":"Insufficient funds in Stripe account.","type":"invalid_request_error","doc_url":"https://stripe.com/docs/error-codes/balance-insufficient"}}
 unknowable 400 {"error":{"message":"Keys for idempotent requests can only be used with the same parameters they were first used with.","type":"idempotency_error"}}
@@ -143,11 +150,12 @@ executed 201 {"type":"BALANCE","status":"COMPLETED","errorCode":null,"balanceTra
 refused 201 {"type":"BALANCE","status":"REJECTED","errorCode":"balance.payment-option-unavailable"}
 refused 201 {"type":"BALANCE","status":"REJECTED","errorCode":"transfer.insufficient_funds","balanceTransactionId":null}
 executed! 201 {"status":"COMPLETED","transferId":5897}
-executed! 201 {"id":5897,"status":"COMPLETED","created":"2017-11-24 10:47:49"}
+executed! 201 {"id":5897,"status":"COMPLETED","created":"2026-01-15 09:59:59"}
+unknowable 201 {"id":5897,"status":"COMPLETED","created":"2017-11-24 10:47:49"}
 refused 422 {"errors":[{"code":"NOT_VALID","message":"Invalid target account","path":"targetAccount","arguments":["targetAccount"]}]}
 refused 403 {"timestamp":"2020-08-26T14:08:49.174+00:00","status":403,"error":"Forbidden","message":"You are forbidden to send this request","path":"/v3/profiles/1/transfers/1/payments"}
 unknowable 409 {"message":"Transfer is already funded"}
-refused! 422 {"errors":[{"code":"INSUFFICIENT_FUNDS","message":"Solde insuffisant"}]}
+refused 422 {"errors":[{"code":"INSUFFICIENT_FUNDS","message":"Solde insuffisant"}]}
 executed 400 {"errors":[{"code":"TRANSFER_STATE","message":"Transfer is already funded"}]}
 unknowable 200 {"id":1,"status":"processing"}
 unknowable 200 {"id":1,"status":"bounced_back"}`,
@@ -185,7 +193,7 @@ refused 400 {"error":"invalid_client","error_description":"Client Authentication
   'Square, GoCardless, Plaid, Modulr, Dwolla, Mollie, Marqeta': `
 executed 200 {"payment":{"id":"bP9mAsEMYPUGjjGNaNO5ZDVyLhSZY","status":"COMPLETED","amount_money":{"amount":500,"currency":"EUR"}}}
 refused 402 {"errors":[{"category":"PAYMENT_METHOD_ERROR","code":"INSUFFICIENT_FUNDS","detail":"Funds insufficient"}]}
-refused! 402 {"errors":[{"code":"INSUFFICIENT_FUNDS","detail":"Gateway says no"}]}
+refused 402 {"errors":[{"code":"INSUFFICIENT_FUNDS","detail":"Gateway says no"}]}
 unknowable 400 {"errors":[{"category":"INVALID_REQUEST_ERROR","code":"IDEMPOTENCY_KEY_REUSED","detail":"The idempotency key can only be retried with the same request data."}]}
 unknowable 400 {"errors":[{"code":"IDEMPOTENCY_KEY_REUSED","detail":"Already used"}]}
 unknowable 200 {"payment":{"id":"bP9m","status":"APPROVED"}}
@@ -199,7 +207,8 @@ executed 200 {"transfer":{"id":"460cbe92","status":"settled","amount":"5.00"},"r
 refused 200 {"transfer":{"id":"460cbe92","status":"failed","failure_reason":{"ach_return_code":"R01"}}}
 refused 400 {"error_type":"TRANSFER_ERROR","error_code":"TRANSFER_LIMIT_REACHED","error_message":"transfer limit","display_message":null,"request_id":"HNTDNrA8F1shFEW"}
 unknowable 201 {"id":"P120AB","status":"SUBMITTED","createdDate":"2017-01-28T01:01:01+0000","amount":5.00,"currency":"EUR"}
-executed! 201 {"id":"P120AB","status":"PROCESSED","createdDate":"2017-01-28T01:01:01+0000","amount":5.00,"currency":"EUR"}
+executed! 201 {"id":"P120AB","status":"PROCESSED","createdDate":"2026-01-15T09:59:59+0000","amount":5.00,"currency":"EUR"}
+unknowable 201 {"id":"P120AB","status":"PROCESSED","createdDate":"2017-01-28T01:01:01+0000","amount":5.00,"currency":"EUR"}
 unknowable 201 {"id":"P120AB","status":"VALIDATED","approvalStatus":"NOTNEEDED"}
 unknowable 201 {"id":"P120AB","status":"PENDING_FOR_FUNDS"}
 refused 201 {"id":"P120AB","status":"ER_INVALID","message":"Invalid destination"}
@@ -327,9 +336,11 @@ executed! 200 {"outcome":"processed","id":"T"}
 executed! 200 {"id":"T","amount":5,"currency":"EUR"}
 executed! 200 {"id":"T","amount":"5.0","currency":"eur","description":"Rent"}
 executed! 200 {"id":"T","value":{"amount":5.00,"currency":"EUR"},"to":{"bank_id":"BK1","account_id":"x"}}
-executed! 200 {"id":"T","status":"COMPLETED","created_at":"2024-02-29T10:00:00Z"}
+executed! 200 {"id":"T","status":"COMPLETED","created_at":"2026-01-15T09:59:59Z"}
+unknowable 200 {"id":"T","status":"COMPLETED","created_at":"2024-02-29T10:00:00Z"}
 executed! 200 {"id":"T","status":"COMPLETED","errors":[],"warnings":[]}
-executed! 200 {"id":"T","uuid":"u-1","this_account":"payer","other_account":"x","details":{"type":"TRANSFER","status":"COMPLETED","description":"Rent","posted":"2024-01-01","completed":"2024-01-01","value":{"amount":-5,"currency":"EUR"},"new_balance":{"amount":10.5,"currency":"EUR"}},"metadata":{"comments":"","narrative":"","tags":"","where":""}}
+executed! 200 {"id":"T","uuid":"u-1","this_account":"payer","other_account":"x","details":{"type":"TRANSFER","status":"COMPLETED","description":"Rent","posted":"2026-01-15","completed":"2026-01-15","value":{"amount":-5,"currency":"EUR"},"new_balance":{"amount":10.5,"currency":"EUR"}},"metadata":{"comments":"","narrative":"","tags":"","where":""}}
+unknowable 200 {"id":"T","uuid":"u-1","this_account":"payer","other_account":"x","details":{"type":"TRANSFER","status":"COMPLETED","description":"Rent","posted":"2024-01-01","completed":"2024-01-01","value":{"amount":-5,"currency":"EUR"},"new_balance":{"amount":10.5,"currency":"EUR"}},"metadata":{"comments":"","narrative":"","tags":"","where":""}}
 refused! 200 {"status":"REJECTED"}
 refused! 200 DECLINED
 refused! 200 "rejected"
@@ -385,16 +396,29 @@ refused 200 {"code":"51","id":"T"}
 executed 200 {"code":"00","id":"T"}
 executed 200 {"responseCode":"00","message":"Approved","id":"T"}
 refused 200 {"responseCode":"51","message":"Approved","id":"T"}
-refused! 422 {"code":"INSUFFICIENT_FUNDS","message":"Anything"}
+refused 422 {"code":"INSUFFICIENT_FUNDS","message":"Anything"}
+refused! 422 {"code":"INSUFFICIENT_FUNDS","message":"Insufficient funds"}
+executed 422 {"code":"INSUFFICIENT_FUNDS","message":"The transfer was booked; your account is now overdrawn"}
+executed 422 {"code":"AM04","message":"already executed"}
+executed 422 {"message":"AM04: Payment executed"}
+executed 422 {"error":{"code":"AM04","message":"Zahlung wurde bereits ausgeführt"}}
+unknowable 422 {"code":"AM05"}
+unknowable 422 {"code":"DUPL","message":"Account not found"}
+refused! 422 {"code":"AC01","message":"IncorrectAccountNumber"}
+refused! 422 {"code":"AC06","message":"BlockedAccount"}
+refused! 422 {"message":"AC04: ClosedAccountNumber"}
+unknowable 422 {"message":"IncorrectAccountNumber"}
+unknowable 422 {"code":"AC06","message":"IncorrectAccountNumber"}
 refused! 422 {"code":"ACCOUNT_BLOCKED"}
 refused! 422 {"code":"AM04","message":"InsufficientFunds"}
-refused! 422 {"code":"AC06","title":"Conto bloccato"}
+refused 422 {"code":"AC06","title":"Conto bloccato"}
 refused! 422 {"code":"LIMIT_EXCEEDED","message":"Daily limit exceeded"}
 refused! 422 {"code":"LIMIT_EXCEEDED"}
 refused! 422 {"code":"PAYMENT_REJECTED","message":"Account is closed."}
 refused! 403 {"code":403,"message":"Forbidden"}
 refused! 404 {"message":"Account not found"}
-refused! 400 {"code":"INVALID_IBAN","message":"IBAN ist falsch"}
+refused 400 {"code":"INVALID_IBAN","message":"IBAN ist falsch"}
+refused! 400 {"code":"INVALID_IBAN","message":"Invalid IBAN"}
 refused! 422 {"message":"The account has been blocked; insufficient funds."}
 refused! 422 {"message":"Invalid currency","request_id":"r-1"}
 unknowable 403 {"message":"Limit exceeded; the payment was forwarded"}
@@ -420,7 +444,7 @@ unknowable 200 <html></html>
 put unknowable 200 {}
 put unknowable 200 {"transaction-requests":[{"status":"COMPLETED","body":{"to":{"account_id":"y"}}}]}
 refused! 200 {"id":"T","status":"REJECTED"}
-refused! 422 {"code":"INSUFFICIENT_FUNDS","message":"anything"}
+refused 422 {"code":"INSUFFICIENT_FUNDS","message":"anything"}
 unknowable 403 {"code":"FORBIDDEN","message":"Το κείμενο σε άλλη γλώσσα"}
 unknowable 400 {"message":"Bad Request"}
 unknowable 500 {"message":"Account not found"}`,

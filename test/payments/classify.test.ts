@@ -17,6 +17,9 @@ const sent = {
   currency: 'EUR',
   amount: '5.00',
   description: 'Rent',
+  trackId: '6f1c9a52-6a0e-4d52-9d5b-0f4cf3b3a001',
+  createdAt: Date.parse('2026-01-15T09:59:59Z'),
+  others: ['owner', 'SEPA', 'auth-1'],
 };
 const now = Date.parse('2026-01-15T10:00:00Z');
 
@@ -24,7 +27,9 @@ interface More {
   readonly operation?: typeof transfer | typeof request;
   readonly bankWords?: BankWords;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly sent?: Partial<Record<Exclude<keyof typeof sent, 'bankId' | 'accountId'>, string | null>>;
+  readonly sent?: Partial<
+    Record<'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description', string | null>
+  >;
 }
 
 function classify(status: number, body: string | Buffer, more: More = {}) {
@@ -212,7 +217,8 @@ describe('what is not what it looks like', () => {
     '{"transaction_ids":"T1, T2"}',
     '{"status":"COMPLETED","transaction_ids":[]}',
     '{"id":"T","from":{"account_id":"payer","bank_id":"BK0"},"to":{"bank_id":"BK1XXX"}}',
-    '{"id":"T","_links":{"self":{"href":"https://bank.example/T"},"status":"/T/status"}}',
+    '{"id":"T","_links":{"self":{"href":"https://bank.example/T"}}}',
+    '{"id":"T","status":"OK","_links":{"self":{"href":"https://bank.example/T"},"status":"/T/status"}}',
     '\uFEFF{"id":"T"}',
   ])('is DONE if only its spelling differs: %s', (body) => {
     expect(stateOf(200, body)).toBe('DONE');
@@ -233,6 +239,7 @@ describe('what is not what it looks like', () => {
     '{"message":"Account not found","status":500}',
     '{"message":"Account not found","code":404}',
     '{"message":"Account not found","timestamp":"soon"}',
+    '{"message":"Account not found","request_id":"executed"}',
     '{"code":"ACCOUNT_DEBITED"}',
     '{"code":"-AM04"}',
     '{"code":["AM04"]}',
@@ -281,7 +288,15 @@ describe('a list of transaction requests', () => {
 
   test.each([
     ['DONE', [own('INITIATED')]],
-    ['DONE', [{ status: 'INITIATED' }]],
+    [
+      'DONE',
+      [{ ...own('INITIATED'), body: { to: { account_id: 'x' }, value: { amount: 5, currency: 'eur' } } }],
+    ],
+    ['UNKNOWN', [{ status: 'INITIATED' }]],
+    ['UNKNOWN', [{ status: 'COMPLETED', body: { to } }]],
+    ['UNKNOWN', [{ status: 'COMPLETED', body: { value: { currency: 'EUR', amount: 5 } } }]],
+    ['UNKNOWN', [{ status: 'COMPLETED', body: { to, value: { amount: 5 } } }]],
+    ['UNKNOWN', [{ status: 'FAILED' }]],
     ['DONE', [other('FAILED'), own('INITIATED')]],
     ['DONE', [dearer('FAILED'), own('COMPLETED'), other('NO IDEA')]],
     ['REJECTED', [other('COMPLETED'), own('FAILED')]],
@@ -304,11 +319,11 @@ describe('a list of transaction requests', () => {
   });
 
   test.each([
-    ['DONE', { status: 'OK', 'transaction-requests': [{ status: 'INITIATED' }] }],
-    ['REJECTED', { status: 'OK', 'transaction-requests': [{ status: 'RJCT' }] }],
-    ['UNKNOWN', { status: 'FAILED', 'transaction-requests': [{ status: 'INITIATED' }] }],
-    ['UNKNOWN', { count: 1, 'transaction-requests': [{ status: 'INITIATED' }] }],
-    ['UNKNOWN', { error: 'no', 'transaction-requests': [{ status: 'INITIATED' }] }],
+    ['DONE', { status: 'OK', 'transaction-requests': [own('INITIATED')] }],
+    ['REJECTED', { status: 'OK', 'transaction-requests': [own('RJCT')] }],
+    ['UNKNOWN', { status: 'FAILED', 'transaction-requests': [own('INITIATED')] }],
+    ['UNKNOWN', { count: 1, 'transaction-requests': [own('INITIATED')] }],
+    ['UNKNOWN', { error: 'no', 'transaction-requests': [own('INITIATED')] }],
     ['DONE', [own('COMPLETED')]],
     ['DONE', { transactionRequest: own('COMPLETED') }],
     ['UNKNOWN', [{ status: 'COMPLETED' }]],
@@ -330,17 +345,68 @@ describe('a list of transaction requests', () => {
 describe('the key is free again', () => {
   test.each([
     [401, ''],
-    [401, '<html>Log in</html>'],
-    [401, '{"message":"no"}'],
-    [401, '{"id":"E1","message":"no"}'],
-    [401, 'no'],
+    [401, '{}'],
+    [401, '{"code":401}'],
+    [401, 'Unauthorized'],
+    [401, '{"error":"Unauthorized","status":401,"timestamp":"2026-01-15T10:00:00Z"}'],
+    [
+      401,
+      '{"timestamp":"2026-01-15T10:00:00.000+00:00","status":401,"error":"Unauthorized","message":"","path":"/v1/api/banks"}',
+    ],
+    [401, '{"error":"invalid_token","error_description":"Token verification failed"}'],
+    [401, '{"errors":[{"code":"401","message":"Unauthorized","requestId":"4d2c"}]}'],
+    [401, '{"code":401,"message":"OBP-20001: User not logged in. Authentication is required!"}'],
+    [401, '{"error":"OBP-20214: OAuth2 Access Token is not recognised at this instance."}'],
     [429, '{"statusCode":429,"message":"Rate limit is exceeded. Try again in 3 seconds."}'],
     [403, '{"statusCode":403,"message":"Out of call volume quota. Quota will be replenished in 01:23:45."}'],
   ])('after %i with %j: the caller was refused, or a gateway did not pass the request on', (status, body) => {
     expect(stateOf(status, body)).toBe('RELEASED');
   });
 
+  const head = (body: string) => ({ 'content-length': String(Buffer.byteLength(body)) });
   test.each([
+    'Basic realm="bank"',
+    'Bearer',
+    'Bearer realm="a, b", scope="pay", Basic realm="bank", charset="UTF-8"',
+    'AzureApiManagementKey realm="https://bank.example/v1",name="Ocp-Apim-Subscription-Key",type="header"',
+  ])('after a 401 that asks for credentials: %s', (challenge) => {
+    expect(stateOf(401, '', { headers: { ...head(''), 'www-authenticate': challenge } })).toBe('RELEASED');
+  });
+
+  test.each<[body: string, headers: Record<string, string>]>([
+    ['', { location: '/payments/T' }],
+    ['{"status":401}', { location: '/payments/T' }],
+    ['', { 'www-authenticate': 'PaymentConfirmation id="T"' }],
+    ['', { 'www-authenticate': 'Basic realm="bank", PaymentConfirmation' }],
+    ['', { 'www-authenticate': 'Bearer error="insufficient_user_authentication"' }],
+    ['', { 'www-authenticate': 'Bearer realm="bank", error="invalid_token", error_description="paid"' }],
+    ['', { 'content-encoding': 'gzip' }],
+    ['{"status":401}', { 'content-type': 'application/json; charset=utf-7' }],
+  ])('but not after a 401 with %j and %j', (body, headers) => {
+    expect(stateOf(401, body, { headers: { ...head(body), ...headers } })).toBe('UNKNOWN');
+  });
+
+  test('but not after a 401 whose head does not say where it ends', () => {
+    expect(stateOf(401, '', { headers: {} })).toBe('UNKNOWN');
+    expect(stateOf(401, '', { headers: { 'content-length': '17' } })).toBe('UNKNOWN');
+    expect(stateOf(401, 'Unauthorized', { headers: {} })).toBe('UNKNOWN');
+    expect(stateOf(401, '{"error":"Unauthorized"}', { headers: {} })).toBe('RELEASED');
+  });
+
+  test.each([
+    '<html>Log in</html>',
+    '{"message":"no"}',
+    '{"id":"E1","message":"no"}',
+    'no',
+    '{"message":"Unauthorized","detail":"Die Zahlung wurde bereits ausgeführt"}',
+    '{"message":"Diese Zahlung wurde bereits ausgeführt"}',
+    'The payment was executed before, and the session of the customer ended while it was',
+    '{"code":"SCA_REQUIRED","message":"Unauthorized"}',
+    '{"id":"T","challenge":{"id":"c"}}',
+    '{"error":"Unauthorized","created":"2026-01-15T10:00:00Z"}',
+    '{"error":"OK"}',
+    '{"status":201}',
+    '{"message":"OBP-20001: User not logged in. Authentication is required! The payment was executed."}',
     '{"message":"Payment already executed"}',
     '{"message":"The payment may have been booked"}',
     '{"status":"COMPLETED"}',
@@ -351,7 +417,7 @@ describe('the key is free again', () => {
     '{"code":504}',
     '{"errors":[{"code":"DUPLICATE_PAYMENT"}]}',
     '{"status":"COMPLETED","status":"FAILED"}',
-  ])('but not after a 401 that speaks of an execution: %s', (body) => {
+  ])('but not after a 401 that says anything else: %s', (body) => {
     expect(stateOf(401, body)).toBe('UNKNOWN');
   });
 });
@@ -394,6 +460,11 @@ describe('a bank that the operator teaches', () => {
   const status = (path: string, done: string[] = [], rejected: string[] = []) =>
     bankWordsOf(done, rejected, { statusPath: path === '.' ? [] : path.split('.') });
   const receipt = (path: string) => bankWordsOf([], [], { receiptPath: path === '.' ? [] : path.split('.') });
+  const neutral = (path: string, ...paths: string[]) =>
+    bankWordsOf([], [], {
+      receiptPath: path.split('.'),
+      neutralPaths: paths.map((each) => each.split('.')),
+    });
 
   test.each<[string, string, BankWords, number?]>([
     ['DONE', '{"data":{"status":"COMPLETED","fee":1},"more":2}', status('data.status')],
@@ -418,7 +489,57 @@ describe('a bank that the operator teaches', () => {
     ['UNKNOWN', '{"data":{"status":"COMPLETED","status":"FAILED"}}', status('data.status')],
     ['UNKNOWN', '{"data":{"status":"COMPLETED"}}', status('data.status'), 206],
     ['UNKNOWN', '{"__proto__":{"status":"COMPLETED"}}', status('constructor.name', ['Object'])],
-    ['DONE', '{"data":{"id":"T","fee":1}}', receipt('data.id')],
+    ['DONE', '{"data":{"id":"T"}}', receipt('data.id')],
+    [
+      'DONE',
+      '{"data":{"id":"T","status":"COMPLETED","amount":5,"type":"SEPA"},"links":[]}',
+      receipt('data.id'),
+    ],
+    ['DONE', '{"data":{"id":"T"},"success":true,"error":null,"errors":[]}', receipt('data.id')],
+    ['DONE', `{"data":{"id":"${sent.trackId}"}}`, receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T","fee":1}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"},"more":{"x":1}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"},"success":"no"}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"},"messages":["Payment rejected"]}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T"},"lifecycle":"PENDING"}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T","amount":6}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"T","details":{"status":"NOK2"}}}', receipt('data.id')],
+    ['UNKNOWN', '{"data":{"id":"x"}}', receipt('data.id')],
+    ['UNKNOWN', '[{"id":"T"},{"id":"U"}]', receipt('0.id')],
+    ['DONE', '{"data":{"id":"T","fee":1},"more":{"x":{"y":2}}}', neutral('data.id', 'data.fee', 'more')],
+    ['DONE', '{"data":{"id":"T"},"more":{"x":{"y":2}}}', neutral('data.id', 'more.x.y')],
+    ['DONE', '[{"id":"T"},{"note":"N"}]', neutral('0.id', '1')],
+    [
+      'UNKNOWN',
+      '{"data":{"id":"T","fee":1},"more":{"x":{"y":2},"z":1}}',
+      neutral('data.id', 'data.fee', 'more.x'),
+    ],
+    ['UNKNOWN', '{"data":{"id":"T","fees":1}}', neutral('data.id', 'data.fee')],
+    ...[
+      '"success":"no"',
+      '"ok":false',
+      '"was_executed":"N"',
+      '"messages":["Payment rejected"]',
+      '"lifecycle":"PENDING"',
+      '"info":{"texts":[{"text":"Your payment is being processing"}]}',
+      '"note":"The payment was not executed"',
+      '"result":"false"',
+      '"status":false',
+      '"reasons":["AM04"]',
+      '"check":{"errors":[{"code":1}]}',
+      '"hint":"In progress"',
+    ].map((member): [string, string, BankWords] => [
+      'UNKNOWN',
+      `{"data":{"state":"EXE"},${member}}`,
+      status('data.state', ['EXE']),
+    ]),
+    [
+      'DONE',
+      '{"data":{"state":"EXE","fee":1},"urgent":false,"note":"Rent","list":["a"]}',
+      status('data.state', ['EXE']),
+    ],
+    ['DONE', '{"data":{"state":"EXE"},"description":"Rent"}', status('data.state', ['EXE'])],
+    ['UNKNOWN', '{"data":{"status":"RJCT"},"executed":true}', status('data.status')],
     ['DONE', '[{"id":"T"}]', receipt('0.id')],
     ['DONE', '"T-1"', receipt('.')],
     ['UNKNOWN', '{"data":{"id":""}}', receipt('data.id')],
@@ -433,6 +554,17 @@ describe('a bank that the operator teaches', () => {
     expect(say(body, bankWords, code)).toBe(state);
   });
 
+  test('may name the entry of a list of requests that names no payment', () => {
+    const body = '{"transaction-requests":[{"id":"T1","status":"COMPLETED","start_date":"2026-01-15"}]}';
+    expect(stateOf(200, body, put)).toBe('UNKNOWN');
+    const path = { bankWords: receipt('transaction-requests.0.id') };
+    expect(stateOf(200, body, { ...put, ...path })).toBe('DONE');
+    expect(stateOf(200, body.replace('COMPLETED', 'PENDING'), { ...put, ...path })).toBe('UNKNOWN');
+    expect(stateOf(200, body.replace('T1', 'x'), { ...put, ...path })).toBe('UNKNOWN');
+    // Such a path is for putTransactionsRequestAccount alone.
+    expect([stateOf(200, '{"id":"T"}', path), stateOf(200, body, path)]).toEqual(['DONE', 'UNKNOWN']);
+  });
+
   test('is read by the rules in a 4xx, whatever the path', () => {
     expect(say('{"message":"Account not found"}', status('data.status'), 404)).toBe('REJECTED');
     expect(say('{"data":{"status":"COMPLETED"}}', status('data.status'), 404)).toBe('UNKNOWN');
@@ -442,6 +574,73 @@ describe('a bank that the operator teaches', () => {
     const bankWords = bankWordsOf([], [], { receiptPath: ['data', 'id'], statusPath: ['data', 'status'] });
     const { answer } = classify(200, '{"data":{"id":"T","status":"COMPLETED"}}', { bankWords });
     expect(readStoredResponse(transfer, answer)).toEqual({ id: 'T', status: 'COMPLETED' });
+  });
+});
+
+describe('evidence is of this payment', () => {
+  test.each([
+    '{"id":"T","status":"COMPLETED","account_id":"somebody"}',
+    '{"id":"T","status":"COMPLETED","bank_id":"BK9"}',
+    '{"id":"T","status":"COMPLETED","this_account":"somebody"}',
+    '{"id":"T","status":"COMPLETED","this_account":{"id":"payer","bank_id":"BK9"}}',
+    '{"status":"COMPLETED","other_account":"c-17"}',
+    '{"status":"COMPLETED","other_account":{"id":"c-17"},"this_account":"payer"}',
+    '{"id":"T","status":"COMPLETED","created":"2021-03-01T10:00:00Z"}',
+    '{"id":"T","created":"2026-01-13T09:59:00Z"}',
+    '{"id":"T","created":"2026-01-12"}',
+    '{"id":"T","status":"COMPLETED","start_date":"2021-03-01"}',
+    '{"id":"T","status":"COMPLETED","end_date":"1.3.2021"}',
+    '{"id":"T","details":{"status":"COMPLETED","posted":"2021-03-01T10:00:00+01:00[Europe/Paris]"}}',
+    '{"id":"T","details":{"status":"COMPLETED","completed":1614592800}}',
+    '{"id":"T","_links":{"status":{"href":"/T/status"}}}',
+    '{"id":"T","links":[{"rel":"status","href":"/T/status"}]}',
+    ...['x', 'X', 'payer', 'BK1', 'BK0', '5', '5.00', 'EUR', 'Rent', 'owner', 'auth-1', sent.trackId].map(
+      (id) => `{"id":"${id}"}`,
+    ),
+    ...[
+      'TIMEOUT',
+      'timed_out',
+      'BAD_REQUEST',
+      'badRequest',
+      'KO',
+      'Nok',
+      'PaymentFailed',
+      'internal_server_error',
+    ].map((id) => `{"id":"${id}"}`),
+    '{"id":404}',
+    '{"id":"503"}',
+    '{"id":"00000000-0000-0000-0000-000000000000"}',
+    '{"id":"T","transaction_ids":["T1","x"]}',
+    '{"id":"<b>T</b>"}',
+    '{"id":"T","status":"COMPLETED","metadata":{"narrative":"The payment was not executed"}}',
+    '{"id":"T","status":"COMPLETED","challenge":"AM04: see the text"}',
+  ])('so that this proves nothing: %s', (body) => {
+    expect(stateOf(200, body)).toBe('UNKNOWN');
+  });
+
+  test.each([
+    '{"id":"T","status":"COMPLETED","account_id":"payer","bank_id":"BK0","this_account":"payer"}',
+    '{"id":"T","status":"COMPLETED","account_id":null,"this_account":""}',
+    '{"id":"T","status":"COMPLETED","this_account":{"id":"payer","bank_id":"BK0"}}',
+    '{"id":"T","status":"COMPLETED","other_account":"c-17"}',
+    '{"status":"COMPLETED","other_account":"x"}',
+    '{"status":"COMPLETED","other_account":"c-17","amount":5}',
+    '{"status":"COMPLETED","other_account":{"id":"c-17"},"to":{"account_id":"x"}}',
+    '{"id":"T","created":"2026-01-13T10:00:00Z"}',
+    '{"id":"T","created":"2026-01-13"}',
+    '{"id":"T","status":"COMPLETED","end_date":"2027-01-01"}',
+    '{"id":"T","details":{"status":"COMPLETED","posted":"2026-01-15T10:00:00+01:00[Europe/Paris]"}}',
+    '{"id":"T404"}',
+    '{"id":"1"}',
+    '{"id":"00000000-0000-0000-0000-000000000001"}',
+  ])('and this is: %s', (body) => {
+    expect(stateOf(200, body)).toBe('DONE');
+  });
+
+  test('and what the operator lists as a refusal is no receipt', () => {
+    const bankWords = bankWordsOf([], ['DUP-1']);
+    expect(stateOf(200, '{"id":"dup 1"}'.replace(' ', '-'), { bankWords })).toBe('UNKNOWN');
+    expect(stateOf(200, '{"id":"dup-2"}', { bankWords })).toBe('DONE');
   });
 });
 
@@ -456,6 +655,42 @@ describe('what is reported of an answer', () => {
     const { unknown, drifts } = classify(200, body);
     expect(unknown).toEqual({ names, hint: expect.stringMatching(hint) });
     expect(drifts).toContain('payment-answer');
+  });
+
+  test('is the finished setting for a known code beside an unknown text', () => {
+    expect(classify(422, '{"code":"AC01","message":"Konto unbekannt"}').unknown).toEqual({
+      names: ['message'],
+      hint: 'BANK_PAYMENT_REJECTED=AC01 if AC01 always means that nothing was executed',
+      code: 'AC01',
+    });
+    const bankWords = bankWordsOf([], ['AC01']);
+    expect(stateOf(422, '{"code":"AC01","message":"Konto unbekannt"}', { bankWords })).toBe('REJECTED');
+  });
+
+  test.each([
+    [401, '{"reason":"Sitzung unbekannt"}'],
+    [429, 'Zu viele'],
+  ])('is the setting for refusals before the payment is read: %i %s', (status, body) => {
+    expect(classify(status, body)).toMatchObject({
+      state: 'UNKNOWN',
+      unknown: { names: [], hint: 'BANK_PAYMENT_NOT_SENT' },
+    });
+  });
+
+  test.each([
+    ['its code', '{"code":"E51","message":"Saldo insuficiente"}', 'E51'],
+    ['no more of it than 60 characters', `{"code":"${'E'.repeat(99)}","message":"x"}`, 'E'.repeat(60)],
+    ['no code: the status again', '{"code":422,"message":"Saldo insuficiente"}', undefined],
+  ])('of a refusal has %s', (_, body, code) => {
+    expect(classify(422, body).unknown?.code).toBe(code);
+  });
+
+  test('is the path of each member beside a receipt', () => {
+    const bankWords = bankWordsOf([], [], { receiptPath: ['data', 'id'] });
+    expect(classify(200, '{"data":{"id":"T","fee":1},"meta":{"a":1}}', { bankWords }).unknown).toEqual({
+      names: ['data.fee', 'meta'],
+      hint: 'BANK_PAYMENT_NEUTRAL or BANK_PAYMENT_STATUS',
+    });
   });
 
   test('is the setting for refusals after a 4xx', () => {
@@ -494,14 +729,18 @@ describe('what is reported of an answer', () => {
   });
 
   test.each<[body: string, drifts: string[], headers?: Record<string, string>]>([
-    ['{"transaction-requests":[{"status":"INITIATED"}]}', []],
-    ['{"transaction_requests":[{"status":"INITIATED"}]}', ['envelope']],
+    [`{"transaction-requests":[{"status":"INITIATED","body":${asSent}}]}`, []],
+    [`{"transaction_requests":[{"status":"INITIATED","body":${asSent}}]}`, ['envelope']],
     [`[{"status":"COMPLETED","body":${asSent}}]`, ['envelope']],
     [`{"status":"COMPLETED","body":${asSent}}`, ['envelope']],
     ['OK', ['empty-body']],
     ['', ['empty-body']],
-    ['\uFEFF{"transaction-requests":[{"status":"INITIATED"}]}', ['byte-order-mark']],
-    ['{"transaction-requests":[{"status":"INITIATED"}]}', ['content-type'], { 'content-type': 'text/html' }],
+    [`\uFEFF{"transaction-requests":[{"status":"INITIATED","body":${asSent}}]}`, ['byte-order-mark']],
+    [
+      `{"transaction-requests":[{"status":"INITIATED","body":${asSent}}]}`,
+      ['content-type'],
+      { 'content-type': 'text/html' },
+    ],
   ])('are its deviations from the contract: %s', (body, drifts, headers) => {
     const more = { ...put, ...(headers && { headers }) };
     expect(classify(200, body, more)).toMatchObject({ state: 'DONE', drifts });
@@ -522,10 +761,13 @@ describe('the stored parts', () => {
 
   test('of a list of transaction requests keep every digit', () => {
     const body =
-      '{"transaction-requests":[{"status":"INITIATED","body":{"value":{"amount":5.000000000000000000}}}]}';
+      '{"transaction-requests":[{"status":"INITIATED","body":{"to":{"account_id":"x"},"value":{"currency":"EUR","amount":5.000000000000000000}}}]}';
     const { answer } = classify(200, body, put);
     expect(readStoredResponse(request, answer)).toEqual([
-      { status: 'INITIATED', body: { value: { amount: '5.000000000000000000' } } },
+      {
+        status: 'INITIATED',
+        body: { to: { account_id: 'x' }, value: { currency: 'EUR', amount: '5.000000000000000000' } },
+      },
     ]);
   });
 

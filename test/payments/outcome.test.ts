@@ -43,7 +43,7 @@ const faults: readonly [string, Act][] = [
   ],
   [
     'a refusal in another charset',
-    reply(422, '{"code":"AM04","message":"No"}', {
+    reply(422, '{"code":"AM04","message":"Insufficient funds"}', {
       'Content-Type': 'application/json; charset=windows-1252',
     }),
   ],
@@ -85,14 +85,25 @@ const answers: readonly (readonly [string, Act, string])[] = [
   ['status 404', reply(404, '{"message":"Account not found"}'), 'NOT_FOUND'],
   ...[400, 402, 405, 413, 415, 422].map(
     (status) =>
-      [`status ${status}`, reply(status, '{"code":"AM04","message":"No"}'), 'BANK_REJECTED'] as const,
+      [
+        `status ${status}`,
+        reply(status, '{"code":"AM04","message":"Insufficient funds"}'),
+        'BANK_REJECTED',
+      ] as const,
   ),
 ];
 
 const putAnswers: typeof answers = [
   ['200 and nothing', reply(200, ''), 'DONE'],
   ['a reset', reset, 'OUTCOME_UNKNOWN'],
-  ['its requests', reply(200, '{"transaction-requests":[{"status":"INITIATED"}]}'), 'DONE'],
+  [
+    'its requests',
+    reply(
+      200,
+      '{"transaction-requests":[{"status":"INITIATED","body":{"to":{"account_id":"to"},"value":{"amount":12.5,"currency":"EUR"}}}]}',
+    ),
+    'DONE',
+  ],
   ['status 422', reply(422, '{"message":"Insufficient funds"}'), 'BANK_REJECTED'],
 ];
 

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { bankWordsOf } from '../../src/payments/payment-words.ts';
 import { hashCaller } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -8,7 +9,7 @@ import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
 const pay = (key: string) =>
-  `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 
 describe("a caller's hash", () => {
   test('is the older one, keyed with the secret, so that older records can be carried over', () => {
@@ -41,11 +42,12 @@ test('a record says which request and which process sent the payment, who asked,
     audit: (entry) => void options.audit.push(entry),
     requestId: () => requestId,
     replica: 'host:7',
+    bankWords: bankWordsOf([], ['NO_MONEY']),
   });
   await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
   bank.otherwise({
     status: 422,
-    body: { code: 'AM04', message: `no money, ${credentials['Auth-ID']}` },
+    body: { code: 'NO_MONEY', message: `no money, ${credentials['Auth-ID']}` },
   });
   await bankql.ask(pay('key'));
   requestId = null;
@@ -80,16 +82,30 @@ test('a record says which request and which process sent the payment, who asked,
   });
 });
 
+test('a changed path in the address of the bank leaves earlier payments what they were', async () => {
+  await using bank = await startRecordingBank();
+  bank.otherwise({ body: { id: 'TX' } });
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  const answers = [];
+  for (const prefix of ['', '/obp/v5.1.0', '/obp/v6.0.0']) {
+    await using bankql = await createTestBankql({ bankUrl: bank.url + prefix, store });
+    answers.push((await bankql.ask(pay('key'))).data);
+  }
+  const told = (replayed: boolean) => ({ makeTransaction: { replayed } });
+  expect(answers).toEqual([told(false), told(true), told(true)]);
+  expect(bank.calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
+});
+
 describe('the details of a payment', () => {
   const transfer = `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }`;
   const request = `mutation ($input: PutTransactionRequestInput!) { putTransactionRequest(input: $input) { replayed } }`;
-  const input = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
+  const input = { accountId: 'ACC', to: { accountId: 'x' }, value: { amount: '1' }, idempotencyKey: 'key' };
 
   test.each([
     ['amount', 64, (text: string) => ({ value: { amount: text.replaceAll('x', '1') } })],
     ['currency', 16, (text: string) => ({ value: { amount: '1', currency: text } })],
     ['description', 512, (text: string) => ({ description: text })],
-    ['to.bankId', 128, (text: string) => ({ to: { bankId: text } })],
+    ['to.bankId', 128, (text: string) => ({ to: { bankId: text, accountId: 'x' } })],
     ['to.accountId', 128, (text: string) => ({ to: { accountId: text } })],
   ] as const)('the %s of a payment has %i characters at most', async (name, longest, change) => {
     await using fixture = await startBankqlFixture();
@@ -113,6 +129,33 @@ describe('the details of a payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
+  const both = [
+    ['makeTransaction', transfer, {}],
+    ['putTransactionRequest', request, { transactionRequestType: 'T' }],
+  ] as const;
+  const other = { accountId: 'ANOTHER' };
+  test.each([
+    ...[{}, { bankId: 'B' }, { accountId: null }].flatMap((to) =>
+      both.map((of) => [{ to }, 'accountId', of] as const),
+    ),
+    [{ to: { accountId: ' ' } }, 'accountId', both[1]],
+    [{ from: other }, 'accountId', both[0]],
+    [{ from: { ...other, bankId: 'BANK' } }, 'accountId', both[0]],
+    [{ from: { bankId: 'ANOTHER' } }, 'bankId', both[0]],
+  ] as const)(
+    'that no bank can carry out are refused before anything is recorded: %j',
+    async (change, part, [field, document, more]) => {
+      await using fixture = await startBankqlFixture();
+      const { errors } = await fixture.ask(document, { input: { ...input, ...more, ...change } });
+      const argument = [...Object.keys(change), part];
+      expect(errors).toMatchObject([{ path: [field], extensions: { code: 'BAD_USER_INPUT', argument } }]);
+      expect(fixture.bank.calls).toEqual([]);
+      expect(fixture.bankql.audit).toEqual([]);
+      fixture.bank.otherwise({ body: '' });
+      expect((await fixture.ask(document, { input: { ...input, ...more } })).errors).toBeUndefined();
+    },
+  );
+
   test('what a record says is what was sent', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
@@ -125,9 +168,14 @@ describe('the details of a payment', () => {
       },
     });
     await fixture.ask(request, {
-      input: { accountId: 'ACC2', transactionRequestType: 'T', to: {}, idempotencyKey: 'other' },
+      input: {
+        accountId: 'ACC2',
+        transactionRequestType: 'T',
+        to: { accountId: 'x' },
+        idempotencyKey: 'other',
+      },
     });
-    const nothing = { toBankId: null, toAccountId: null, currency: null, amount: null };
+    const nothing = { toBankId: null, currency: null, amount: null };
     expect(fixture.bankql.audit.filter(({ state }) => state === 'PENDING')).toMatchObject([
       {
         bankId: 'B',
@@ -137,7 +185,7 @@ describe('the details of a payment', () => {
         currency: 'EUR',
         amount: '12345678901234567890.10',
       },
-      { bankId: 'BANK', accountId: 'ACC2', ...nothing },
+      { bankId: 'BANK', accountId: 'ACC2', toAccountId: 'x', ...nothing },
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type StoreDriver, WriteUncertain } from '../../src/payments/driver.ts';
 import { createPaymentStore } from '../../src/payments/payment-store.ts';
-import { type StoreEvent, StoreUnavailable, UnreadableRecord } from '../../src/payments/store.ts';
+import { type StoreEvent, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryDriver, createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import {
   describePaymentStore,
@@ -28,7 +28,7 @@ afterEach(() => void vi.useRealTimers());
 /** A store over a database whose methods the test replaces. `ahead`: by how much the database's clock is ahead, in milliseconds. */
 function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
   const clocks = { ahead };
-  const database = createMemoryDriver({ retentionMs, now: () => now + clocks.ahead });
+  const database = createMemoryDriver({ now: () => now + clocks.ahead });
   const broken: Partial<StoreDriver> = {};
   const events: StoreEvent[] = [];
   const driver: StoreDriver = {
@@ -210,19 +210,47 @@ describe('an outcome that cannot be written', () => {
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('is tried once more by drain, for so long at most', async () => {
+  test('is tried again and again by drain, for so long at most, and told after close if it is left', async () => {
     const made = setUp();
     await begin(made);
+    await begin(made, { id: 'b', trackId: 'not sent' });
     made.broken.compareAndSet = made.away;
     await made.store.end({ id, trackId, outcome: done }).catch(() => {});
-    made.broken.compareAndSet = () => new Promise(() => {});
+    await made.store.end({ id: 'b', trackId: 'not sent', outcome: null }).catch(() => {});
+    let tries = 0;
+    made.broken.compareAndSet = () => {
+      tries++;
+      return made.away();
+    };
     const drained = made.store.drain(1_000);
     await pass(1_000);
     await drained;
     expect(made.store.unwritten).toBe(1);
+    expect(tries).toBeGreaterThan(6);
+    // A database that does not answer.
+    made.broken.compareAndSet = () => new Promise(() => {});
+    const again = made.store.drain(1_000);
+    await pass(1_000);
+    await again;
+    await made.store.close();
+    const left = made.store.unconfirmed();
+    expect(left).toHaveLength(2);
+    expect(left).toContainEqual({ id, trackId, outcome: done });
+    expect(left).toContainEqual({ id: 'b', trackId: 'not sent', outcome: null });
+  });
+
+  test('is written by drain as soon as the database is back', async () => {
+    const made = setUp();
+    await begin(made);
+    made.broken.compareAndSet = made.away;
+    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    const drained = made.store.drain(10_000);
+    await pass(5_000);
     delete made.broken.compareAndSet;
-    await made.store.drain(1_000);
+    await pass(250);
+    await drained;
     expect(made.store.unwritten).toBe(0);
+    expect((await made.database.find(id))?.json).toContain('"state":"DONE"');
   });
 
   test('is one of a thousand at most: then no further payment begins', async () => {
@@ -250,57 +278,185 @@ test('a change that others are faster with starts again from what they wrote', a
 });
 
 describe('a clock that is wrong', () => {
-  /** A payment that is done, after which the database's clock differs by so much. */
-  async function differ(by: number) {
+  const hour = 60 * 60 * 1000;
+
+  /** A payment that is done; another process opens the store `later`, with the database's clock ahead by so much more. */
+  async function reopened({ later = 0, ahead = 0 }) {
     const made = setUp();
     await begin(made);
     await made.store.end({ id, trackId, outcome: done });
-    made.clocks.ahead = by;
+    now += later;
+    made.clocks.ahead = ahead;
+    const events: StoreEvent[] = [];
+    const driver = { ...made.database, close: async () => {} };
+    const store = createPaymentStore({
+      name: 'of another process',
+      driver,
+      retentionMs,
+      onEvent: (event) => events.push(event),
+      clock: () => now,
+    });
+    onTestFinished(() => store.close());
+    return { ...made, driver, store, events };
+  }
+  type Reopened = Awaited<ReturnType<typeof reopened>>;
+
+  /** The key is not free, its record is found and listed, and no purge deletes it. */
+  async function expectKept(made: Reopened, other: string) {
+    expect(await begin(made, { trackId: 'again' })).toMatchObject({ ...done, trackId });
+    expect(await begin(made, { id: other })).toBeNull();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await made.store.find(id)).toMatchObject(done);
+    expect(await made.store.search({ states: ['DONE'] })).toMatchObject([{ id }]);
+    expect(await made.database.find(id)).toMatchObject({ id });
+  }
+
+  test.each([
+    ['of the machine: the process and the database have the same', { later: retentionMs + day }],
+    ['of the database alone', { ahead: retentionMs + day }],
+  ])('at the start expires nothing for an hour, then what is old: %s', async (_, wrong) => {
+    const made = await reopened(wrong);
+    await expectKept(made, 'b');
+    now += hour - 1;
+    await expectKept(made, 'c');
+    now += 1;
+    expect(await made.store.search({ states: ['DONE'] })).toEqual([]);
+    // A purge begins once a minute at most.
+    now += 60_000;
+    expect(await begin(made, { id: 'd' })).toBeNull();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await made.database.find(id)).toBeNull();
+    expect(await begin(made, { trackId: 'again' })).toBeNull();
+  });
+
+  test('is noticed at the first answer after a step, before anything expires, and expires nothing for an hour', async () => {
+    const made = await reopened({ later: 2 * hour });
+    now += 2 * hour;
+    expect(await made.store.find(id)).toMatchObject(done);
+    expect(made.events).toEqual([]);
+    made.clocks.ahead = retentionMs + day;
+    await expectKept(made, 'b');
+    expect(made.events).toEqual([{ kind: 'clock-step', byMs: retentionMs + day }]);
+    now += hour - 1;
+    await expectKept(made, 'c');
+    // Put right within the hour: nothing is lost, and the next hour begins.
+    made.clocks.ahead = 0;
+    now += 1;
+    await expectKept(made, 'd');
+    expect(made.events).toHaveLength(2);
+    now += hour;
+    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
+  });
+
+  test('and steps while a purge is under way deletes nothing that was not old before', async () => {
+    const made = await reopened({});
+    now += 2 * hour;
+    const { purge } = made.driver;
+    const asked: number[] = [];
+    made.driver.purge = (before) => {
+      // Between the last answer and the purge.
+      made.clocks.ahead = retentionMs + day;
+      asked.push(before);
+      return purge(before);
+    };
+    expect(await begin(made, { id: 'b' })).toBeNull();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(asked).toEqual([now - retentionMs]);
+    expect(await made.database.find(id)).toMatchObject({ id });
+  });
+
+  test('by less than a minute is no step', async () => {
+    const made = await reopened({ ahead: 59_000 });
+    await made.store.count();
+    made.clocks.ahead = -59_000;
+    await made.store.count();
+    expect(made.events).toEqual([]);
+  });
+
+  test('or was, so that the newest record is from the future, is told once, until it is right', async () => {
+    const made = await reopened({ ahead: -3 * day });
+    const told = () => made.events.filter(({ kind }) => kind === 'records-ahead');
+    await made.store.count();
+    await made.store.count();
+    expect(told()).toEqual([{ kind: 'records-ahead', byMs: 3 * day }]);
+    made.clocks.ahead = -59_000;
+    await made.store.count();
+    made.clocks.ahead = -61_000;
+    await made.store.count();
+    expect(told()).toHaveLength(2);
+  });
+});
+
+describe('a damaged record', () => {
+  const damaged = { id: 'a', trackId, accountId: pending().accountId, damaged: true, operation: '' };
+
+  /** A payment `a` in a state, whose record is damaged in the database, beside a payment `b`. */
+  async function damage(state: 'PENDING' | 'UNKNOWN' | 'DONE', json = '{"state"') {
+    const made = setUp();
+    await begin(made, { id: 'a' });
+    await begin(made, { id: 'b', trackId: 'other' });
+    const row = await made.database.find('a');
+    await made.database.compareAndSet('a', row?.version ?? '', { version: 'x', state, json });
     return made;
   }
 
-  test('of the database, ahead by more than the retention, frees no key', async () => {
-    const made = await differ(retentionMs + day);
-    expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
-    expect(await begin(made, { id: 'b' })).toBeNull();
-    await pass(120_000);
-    expect(await begin(made, { id: 'c' })).toBeNull();
-    expect(await made.store.find(id)).toMatchObject(done);
-    expect(await made.database.find(id)).toMatchObject({ id });
-    expect(made.events).toEqual([{ kind: 'clocks-differ', byMs: retentionMs + day }]);
+  test.each(['{"state"', '{}', '', JSON.stringify(pending({ id: 'other' }))])(
+    'is what its columns say, UNKNOWN, and is told as damaged: %j',
+    async (json) => {
+      const made = await damage('DONE', json);
+      expect(await made.store.find('a')).toMatchObject({
+        ...damaged,
+        state: 'UNKNOWN',
+        code: 'OUTCOME_UNKNOWN',
+      });
+      expect(await begin(made, { id: 'a', trackId: 'again' })).toMatchObject({
+        ...damaged,
+        state: 'UNKNOWN',
+      });
+      expect(await made.store.search({})).toMatchObject([damaged, { id: 'b', state: 'PENDING' }]);
+      expect(made.events).toContainEqual({ kind: 'record-unreadable', id: 'a' });
+      expect(await made.store.end({ id: 'b', trackId: 'other', outcome: done })).toBe(true);
+      expect(await begin(made, { id: 'c' })).toBeNull();
+      // Nothing was written to it.
+      expect((await made.database.find('a'))?.json).toBe(json);
+    },
+  );
+
+  test('may be under way until its lease is over; then it can be settled, once and for good', async () => {
+    const made = await damage('PENDING');
+    expect(await made.store.find('a')).toMatchObject({ ...damaged, state: 'PENDING' });
+    expect(await made.store.settle('a', 'DONE', 'Ada')).toBe(false);
+    now += lease;
+    expect(await made.store.settle('a', 'DONE', 'Ada')).toBe(true);
+    expect(await made.store.settle('a', 'REJECTED', 'Ada')).toBe(false);
+    made.events.length = 0;
+    const settled = { ...damaged, state: 'DONE', settledBy: 'Ada', code: null, message: null };
+    expect(await made.store.find('a')).toMatchObject(settled);
+    expect(await begin(made, { id: 'a', trackId: 'again' })).toMatchObject(settled);
+    expect(made.events).toEqual([]);
+    expect((await made.store.find('a'))?.history).toMatchObject([
+      { state: 'PENDING' },
+      { state: 'DONE', settledBy: 'Ada' },
+    ]);
   });
 
-  test('that is right again lets records expire', async () => {
-    const made = await differ(61_000);
-    await made.store.count();
-    made.clocks.ahead = 59_000;
-    await made.store.count();
-    expect(made.events).toEqual([{ kind: 'clocks-differ', byMs: 61_000 }, { kind: 'clocks-agree' }]);
-    await pass(retentionMs + day);
-    expect(await begin(made, { trackId: 'again' })).toBeNull();
+  test('gets the outcome of its own attempt, which is the truth', async () => {
+    const made = await damage('PENDING');
+    expect(await made.store.end({ id: 'a', trackId: 'other', outcome: done })).toBe(false);
+    expect(await made.store.end({ id: 'a', trackId, outcome: done })).toBe(true);
+    expect(await made.store.find('a')).toMatchObject({ ...done, id: 'a' });
   });
-});
 
-test('a damaged record fails the answers that need it, and nothing else', async () => {
-  const made = setUp();
-  await begin(made, { id: 'a' });
-  await begin(made, { id: 'b' });
-  const row = await made.database.find('a');
-  await made.database.compareAndSet('a', row?.version ?? '', {
-    version: 'x',
-    state: 'DONE',
-    json: '{"state"',
+  test('of a finished payment takes no outcome', async () => {
+    const made = await damage('DONE');
+    expect(await made.store.end({ id: 'a', trackId, outcome: rejected })).toBe(false);
+    expect(await made.store.end({ id: 'a', trackId, outcome: null })).toBe(false);
+    expect(await made.store.find('a')).toMatchObject({ state: 'UNKNOWN' });
   });
-  await expect(made.store.find('a')).rejects.toThrow(UnreadableRecord);
-  await expect(begin(made, { id: 'a', trackId: 'again' })).rejects.toThrow('is damaged');
-  await expect(made.store.search({})).rejects.toThrow(UnreadableRecord);
-  expect(made.events).toContainEqual({ kind: 'record-unreadable', id: 'a' });
-  expect(await made.store.end({ id: 'b', trackId, outcome: done })).toBe(true);
-  expect(await begin(made, { id: 'c' })).toBeNull();
 });
 
 test('a store that lost records begins no payment, still tells of others, and says so once', async () => {
-  const driver = createMemoryDriver({ retentionMs, now: () => now });
+  const driver = createMemoryDriver({ now: () => now });
   let loss: string | null = null;
   const events: StoreEvent[] = [];
   const store = createPaymentStore({

@@ -16,6 +16,7 @@ import {
   startIssuer,
 } from '../support/issuer.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { requested } from '../support/requested.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** Customers whose identity is proven, and whose operator gets a new subscription key. */
@@ -172,7 +173,7 @@ describe('a repeat at a bankql with other settings', () => {
     ['BANK_ID', { bankId: 'OTHER', viewId: 'owner' }],
     ['BANK_DEFAULT_VIEW', { bankId: 'BANK', viewId: 'other' }],
   ])('another %s: the repeat of a request that does not name it is refused', async (_, defaults) => {
-    bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
+    bank.otherwise((call) => ({ body: requested(call) }));
     expect((await ask(request, {}, credentials)).data).toEqual({
       putTransactionRequest: { replayed: false },
     });

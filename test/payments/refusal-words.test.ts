@@ -16,7 +16,7 @@ import { until } from '../support/waits.ts';
 const sentence =
   'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';
 const pay = (key = 'key') =>
-  `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 const find = '{ payment(idempotencyKey: "key") { state } }';
 
 /** A store that is away while `isAway`. */
@@ -148,7 +148,8 @@ function adviceFor(code: string): string | undefined {
 }
 
 describe('a payment that was made, and whose answer was lost', () => {
-  const mutation = 'mutation Pay($amount: Decimal!) { makeTransaction(input: { accountId: "A", to: {}, ';
+  const mutation =
+    'mutation Pay($amount: Decimal!) { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, ';
   const rest = 'value: { amount: $amount }, idempotencyKey: "key" }) { replayed } }';
   test.each([
     ['MISSING_CREDENTIALS', `${mutation}${rest}`, { amount: '1' }, { ...credentials, 'Auth-ID': '' }],
@@ -236,7 +237,7 @@ describe('admission', () => {
     idempotencyKey,
     input: {
       ids: { bankId: bankId, accountId: 'A' },
-      body: { from: {}, to: {}, description },
+      body: { from: {}, to: { account_id: 'x' }, description },
       credentials,
     },
   });

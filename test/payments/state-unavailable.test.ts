@@ -99,24 +99,45 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     expect(bank.of('between')).toHaveLength(1);
   });
 
-  test('a process that is told to end before it could record an answer has the outcome in its audit line', async () => {
-    await using other = await startProcess(environment());
-    const giveBack = takeAwayBeforeTheAnswer(accept);
-    const told = await payWhenBack(other.url, 'logged');
-    expect(told).toMatchObject({ code: 'DONE', replayed: false });
-    const began = performance.now();
-    expect(await other.stop('SIGTERM')).toBe(0);
-    expect(performance.now() - began).toBeLessThan(inTimeMs);
-    await giveBack();
-    bank.decide = accept;
-    const lines = logLines(other.output(), '"audit":"payment"').filter(
-      ({ trackId }) => trackId === told.trackId,
-    );
-    expect(lines).toMatchObject([{ state: 'PENDING' }, { state: 'DONE', status: 201 }]);
-    for (const secret of Object.values(credentials)) expect(other.output()).not.toContain(secret);
-    // The store does not know it, unless the write was on its way: it is never sent again.
-    expect((await payWhenBack(bankql.url, 'logged')).code).toMatch(/^(DONE|IDEMPOTENCY_IN_PROGRESS)$/);
-    expect(bank.of('logged')).toHaveLength(1);
+  describe('a process that is told to end before it could record an answer', () => {
+    const lostLines = (process: BankqlProcess) =>
+      logLines(process.output(), 'the payment store lacks an outcome');
+
+    test('waits for the store, and ends with 0 when it has the outcome', async () => {
+      await using other = await startProcess(environment());
+      const giveBack = takeAwayBeforeTheAnswer(accept);
+      const told = await payWhenBack(other.url, 'awaited');
+      const ended = other.stop('SIGTERM');
+      await untilFound(async () => logLines(other.output(), 'bankql stops')[0]);
+      await giveBack();
+      expect(await ended).toBe(0);
+      expect(lostLines(other)).toEqual([]);
+      bank.decide = accept;
+      expect(await payWhenBack(bankql.url, 'awaited')).toEqual({ ...told, code: 'DONE', replayed: true });
+      expect(bank.of('awaited')).toHaveLength(1);
+    });
+
+    test('names the outcome in an error line if the store stays away, and ends with 1', async () => {
+      await using other = await startProcess(environment());
+      const giveBack = takeAwayBeforeTheAnswer(accept);
+      const told = await payWhenBack(other.url, 'logged');
+      expect(told).toMatchObject({ code: 'DONE', replayed: false });
+      const began = performance.now();
+      expect(await other.stop('SIGTERM')).toBe(1);
+      expect(performance.now() - began).toBeLessThan(inTimeMs);
+      await giveBack();
+      bank.decide = accept;
+      const { trackId } = told;
+      const audit = logLines(other.output(), '"audit":"payment"').filter((line) => line.trackId === trackId);
+      expect(audit).toMatchObject([{ state: 'PENDING' }, { state: 'DONE', status: 201 }]);
+      expect(lostLines(other)).toMatchObject([
+        { level: 50, payment: audit[0].id, trackId, state: 'DONE', status: 201 },
+      ]);
+      for (const secret of Object.values(credentials)) expect(other.output()).not.toContain(secret);
+      // The store does not know it, unless the write was on its way: it is never sent again.
+      expect((await payWhenBack(bankql.url, 'logged')).code).toMatch(/^(DONE|IDEMPOTENCY_IN_PROGRESS)$/);
+      expect(bank.of('logged')).toHaveLength(1);
+    });
   });
 
   test('a process that ends before it could record an answer leaves an unknown outcome, never a second request', async () => {

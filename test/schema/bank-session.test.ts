@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { exact, failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { RecordedCall, Reply } from '../support/recording-bank.ts';
 import { accountOf } from '../support/records.ts';
+import { requested } from '../support/requested.ts';
 
 const { bank, ask } = await shareBankqlFixture();
 
@@ -21,10 +22,11 @@ const putBranch = `putBranch(input: { branchId: "BR", branch: { acceptsDeposits:
 /** A bank where each read of a record answers another version of it. */
 function versions(): (call: RecordedCall) => Reply {
   const reads = new Map<string, number>();
-  return ({ method, path }) => {
+  return (call) => {
+    const { method, path } = call;
     if (method === 'POST') return { body: {} };
     if (path.endsWith('/transaction-requests'))
-      return { body: { 'transaction-requests': [{ status: 'COMPLETED', from: { account_id: 'A' } }] } };
+      return { body: requested(call, { status: 'COMPLETED', from: { account_id: 'A' } }) };
     if (method === 'PUT') return { body: path.includes('/branches/') ? { acceptsDeposits: true } : {} };
     const version = (reads.get(path) ?? 0) + 1;
     reads.set(path, version);
@@ -81,10 +83,10 @@ describe('a mutation document', () => {
     ]);
   });
 
-  const transfer = `makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: "paid" }) {
+  const transfer = `makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: 1 }, idempotencyKey: "paid" }) {
     payment { account { label } } }`;
   const request = `putTransactionRequest(input: {
-    accountId: "A", transactionRequestType: "T", to: {}, idempotencyKey: "asked"
+    accountId: "A", transactionRequestType: "T", to: { accountId: "x" }, idempotencyKey: "asked"
   }) { transactionRequests { from { account { label } } } }`;
   const seen = { account: { label: 'account 2' } };
 

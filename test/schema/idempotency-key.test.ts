@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { requested } from '../support/requested.ts';
 
 const transfer = {
   accountId: 'ACC',
   bankId: 'B1',
-  from: { bankId: 'FB', accountId: 'FA' },
+  from: { bankId: 'B1', accountId: 'ACC' },
   to: { bankId: 'TB', accountId: 'TA' },
   value: { amount: '5.00', currency: 'EUR' },
   description: 'd',
@@ -16,8 +17,8 @@ const request = { ...others, viewId: 'V', transactionRequestType: 'T' };
 
 async function start() {
   const fixture = await startBankqlFixture();
-  fixture.bank.otherwise(({ method }) => ({
-    body: method === 'PUT' ? { 'transaction-requests': [{ status: 'INITIATED' }] } : {},
+  fixture.bank.otherwise((call) => ({
+    body: call.method === 'PUT' ? requested(call) : {},
   }));
   const mutate = (field: string, type: string) => (input: object) =>
     fixture.ask<Record<string, { replayed: boolean; payment: object } | null>, object>(
@@ -45,7 +46,7 @@ describe('an idempotency key', () => {
 
   test('knows a payment by what goes over the wire: defaults that are written out are the same', async () => {
     await using fixture = await start();
-    const least = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
+    const least = { accountId: 'ACC', to: { accountId: 'x' }, value: { amount: '1' }, idempotencyKey: 'key' };
     const from = { accountId: 'ACC', bankId: 'BANK' };
     const first = await fixture.makeTransaction(least);
     const again = await fixture.makeTransaction({ ...least, bankId: 'BANK', from, description: null });
@@ -55,9 +56,9 @@ describe('an idempotency key', () => {
 
   // A payment is known by its request's line and body; written-bodies.json shows that each input stands in the body.
   test.each([
-    ['makeTransaction', transfer, { bankId: 'B2' }],
-    ['makeTransaction', transfer, { accountId: 'OTHER' }],
-    ['makeTransaction', transfer, { from: { ...transfer.from, bankId: 'x' } }],
+    ['makeTransaction', transfer, { bankId: 'B2', from: null }],
+    ['makeTransaction', transfer, { accountId: 'OTHER', from: null }],
+    ['makeTransaction', transfer, { from: { ...transfer.from, accountId: 'acc' } }],
     ['makeTransaction', transfer, { to: { ...transfer.to, accountId: 'x' } }],
     ['makeTransaction', transfer, { to: { accountId: 'TA' } }],
     ['makeTransaction', transfer, { value: { ...transfer.value, amount: '5.0' } }],

@@ -63,7 +63,7 @@ async function setUp(given?: PaymentStore) {
     time += 1000;
     const input = {
       accountId: 'ACC',
-      to: {},
+      to: { accountId: 'x' },
       description: `for ${key}`,
       value: { amount: '1.50', currency: 'EUR' },
       idempotencyKey: key,

@@ -4,6 +4,7 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { requested } from '../support/requested.ts';
 
 const PayAndSee = graphql(`
   mutation PayAndSee($input: MakeTransactionInput!) {
@@ -86,8 +87,8 @@ describe('makeTransaction', () => {
   });
 
   test.each([
-    [{ accountId: 'fa' }, { bank_id: 'B2', account_id: 'fa' }],
-    [{ bankId: 'fb' }, { bank_id: 'fb', account_id: 'A' }],
+    [{ accountId: 'A' }, { bank_id: 'B2', account_id: 'A' }],
+    [{ bankId: 'B2XXX' }, { bank_id: 'B2XXX', account_id: 'A' }],
   ])('fills what `from: %j` leaves out, at the bank that is named', async (from, sent) => {
     await using fixture = await start();
     fixture.bank.on(transfer.replace('BANK', 'B2'), { body: {} });
@@ -181,7 +182,7 @@ describe('makeTransaction', () => {
 describe('putTransactionRequest', () => {
   test('answers as makeTransaction, with the requests that were made', async () => {
     await using fixture = await start();
-    fixture.bank.on(request, { body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
+    fixture.bank.on(request, (call) => ({ body: requested(call) }));
     const asked = await fixture.request({ challengeType: 'SMS' });
     expect(asked).toEqual({
       replayed: false,

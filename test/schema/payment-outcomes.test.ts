@@ -3,6 +3,7 @@ import { GatewayAnswers } from '../../src/bank/gateway-answers.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { type Reply, startRecordingBank } from '../support/recording-bank.ts';
+import { requested } from '../support/requested.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 
 /**
@@ -15,12 +16,12 @@ const kinds = {
   makeTransaction: {
     document: `mutation { makeTransaction(input: { ${input}, value: { amount: "1" } }) { replayed } }`,
     operation: 'postMakeTransaction',
-    accepted: {},
+    accepted: () => ({}),
   },
   putTransactionRequest: {
     document: `mutation { putTransactionRequest(input: { ${input}, transactionRequestType: "T" }) { replayed } }`,
     operation: 'putTransactionsRequestAccount',
-    accepted: { 'transaction-requests': [{ status: 'INITIATED' }] },
+    accepted: requested,
   },
 };
 const recorded = '{ payment(idempotencyKey: "key") { state trackId code operation } }';
@@ -29,6 +30,12 @@ const secret = 'the word of the bank';
 const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | undefined])[] = [
   ['202', { status: 202, body: { status: 'ACCEPTED' } }, 202],
   ['a word for later', { body: { status: 'PDNG' } }, 200],
+  [
+    '401 of a bank that wants a confirmation',
+    { status: 401, body: { code: 'SCA_REQUIRED', message: secret } },
+    401,
+  ],
+  ['401 that leads to the payment', { status: 401, headers: { Location: '/payments/T' } }, 401],
   ['another word', { body: { status: 'KO', message: secret } }, 200],
   ['403 of a firewall', { status: 403, body: `<html>${secret}</html>` }, 403],
   ['a refusal in words that bankql does not know', { status: 422, body: { message: secret } }, 422],
@@ -46,10 +53,11 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     [404, 'NOT_FOUND'],
   ])('that the bank answers with %i is rejected as %s, and stays so', async (status, code) => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ status, body: { code: 'INSUFFICIENT_FUNDS', message: secret } });
+    const message = 'The account is closed';
+    fixture.bank.otherwise({ status, body: { code: 'INSUFFICIENT_FUNDS', message } });
     const first = await fixture.ask(document);
     const trackId = fixture.bank.calls[0]?.headers['track-id'];
-    fixture.bank.otherwise({ body: accepted });
+    fixture.bank.otherwise((call) => ({ body: accepted(call) }));
     const second = await fixture.ask(document);
 
     for (const { data, errors } of [first, second]) {
@@ -57,7 +65,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
       expect(errors).toMatchObject([
         {
           path: [field],
-          message: expect.stringContaining(secret),
+          message: expect.stringContaining(message),
           extensions: { code, status, operation, trackId, retryable: false },
         },
       ]);
@@ -71,7 +79,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
 
   test('that the bank answers with 401 leaves no record: its key is free for credentials that are accepted', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ status: 401, body: { message: secret } });
+    fixture.bank.otherwise({ status: 401, body: { message: 'Unauthorized' } });
     for (const calls of [1, 2]) {
       const { data, errors } = await fixture.ask(document);
       expect(data).toEqual({ [field]: null });
@@ -81,11 +89,30 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
       expect(fixture.bank.calls).toHaveLength(calls);
       expect((await fixture.ask(recorded)).data).toEqual({ payment: null });
     }
-    fixture.bank.otherwise({ body: accepted });
+    fixture.bank.otherwise((call) => ({ body: accepted(call) }));
     expect((await fixture.ask(document)).data).toEqual({ [field]: { replayed: false } });
     expect(fixture.bank.calls).toHaveLength(3);
     const ends = endedIn(fixture.bankql).map(({ state, status }) => `${state} ${status}`);
     expect(ends).toEqual(['RELEASED 401', 'RELEASED 401', 'DONE 200']);
+  });
+
+  test('that the bank answers with the 401 that a read got leaves no record, in whatever language', async () => {
+    await using fixture = await startBankqlFixture();
+    const says = (id: string, message: string) => ({
+      status: 401,
+      body: { requestId: id, code: 'LOGIN-1', message },
+    });
+    fixture.bank.otherwise(says('r-1', 'Η σύνδεση έληξε στις 10:00'));
+    expect(failuresOf(await fixture.ask('{ bank { branches { totalCount } } }'))).toEqual([
+      'bank.branches UNAUTHENTICATED',
+    ]);
+    fixture.bank.otherwise(says('r-2', 'Η σύνδεση έληξε στις 10:05'));
+    expect((await fixture.ask(document)).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
+    expect((await fixture.ask(recorded)).data).toEqual({ payment: null });
+    fixture.bank.otherwise(says('r-3', 'Η πληρωμή εκτελέστηκε στις 10:05'));
+    expect((await fixture.ask(document)).errors).toMatchObject([{ extensions: { code: 'OUTCOME_UNKNOWN' } }]);
+    expect((await fixture.ask(document)).errors).toMatchObject([{ extensions: { code: 'OUTCOME_UNKNOWN' } }]);
+    expect(fixture.bank.calls).toHaveLength(3);
   });
 
   const refusedKey = {
@@ -155,7 +182,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
       ]);
       expect(errors?.[0]?.extensions).not.toHaveProperty('trackId');
       expect((await fixture.ask(recorded)).data).toEqual({ payment: null });
-      fixture.bank.otherwise({ body: accepted });
+      fixture.bank.otherwise((call) => ({ body: accepted(call) }));
       expect((await fixture.ask(document)).data).toEqual({ [field]: { replayed: false } });
       expect(fixture.bank.calls).toHaveLength(2);
       const ends = endedIn(fixture.bankql).map(({ state, code, status }) => [state, code, status]);
@@ -174,7 +201,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     const first = await fixture.ask(document);
     const trackId = fixture.bank.calls[0]?.headers['track-id'];
     expect(trackId).toBeDefined();
-    fixture.bank.otherwise({ body: accepted });
+    fixture.bank.otherwise((call) => ({ body: accepted(call) }));
     const second = await fixture.ask(document);
 
     const code = 'OUTCOME_UNKNOWN';
@@ -201,7 +228,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     await using bank = await startRecordingBank();
     await using gate = await closedTcpGate(bank.url);
     await using bankql = await createTestBankql({ bankUrl: gate.url });
-    bank.otherwise({ body: accepted });
+    bank.otherwise((call) => ({ body: accepted(call) }));
 
     for (const _ of [1, 2]) {
       expect((await bankql.ask(document)).errors).toMatchObject([
@@ -230,14 +257,14 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
 });
 
 test.each([
-  ['an empty body', '', null],
-  ['its list', '{"transaction-requests":[{"status":"INITIATED"}]}', [{ status: 'INITIATED' }]],
-  ['a short text', 'OK', [{ status: 'OK' }]],
-])(
+  ['an empty body', () => '', null],
+  ['its list', requested, [{ status: 'INITIATED' }]],
+  ['a short text', () => 'OK', [{ status: 'OK' }]],
+] as const)(
   'a request that is answered with %s is done, and shows what there is',
-  async (_, body, transactionRequests) => {
+  async (_, bodyOf, transactionRequests) => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body });
+    fixture.bank.otherwise((call) => ({ body: bodyOf(call) }));
     const document = kinds.putTransactionRequest.document.replace(
       '{ replayed }',
       '{ replayed transactionRequests { status } }',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { credentials, testLeaseMs } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { requested } from '../support/requested.ts';
 
 const WholePayment = graphql(`
   query WholePayment($key: String!) {
@@ -123,10 +124,10 @@ describe('payment', () => {
 
   test('of a transaction request says so, with no money where none was named', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
+    fixture.bank.otherwise((call) => ({ body: requested(call) }));
     const paymentWith = async (id: string, value: string) => {
       await fixture.ask(`mutation { putTransactionRequest(input: {
-        accountId: "ACC", bankId: "B2", transactionRequestType: "T", to: {}, idempotencyKey: "${id}", value: ${value}
+        accountId: "ACC", bankId: "B2", transactionRequestType: "T", to: { accountId: "x" }, idempotencyKey: "${id}", value: ${value}
       }) { replayed } }`);
       return (await fixture.ask(WholePayment, { key: id })).data?.payment;
     };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Drift } from '../../src/bank/response.ts';
+import type { Drift } from '../../src/bank/answer.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import {
   accountRecord,
@@ -140,7 +140,7 @@ const habits: readonly Habit[] = [
   ['getAccountsScope amount balance.amount', account, amountOf(exact('-0.64')), amountOf('-.64')],
   // Booleans in texts.
   [
-    'getBranches acceptsDeposits acceptsDeposits lobby.is24Hours',
+    'getBranches acceptsDeposits lobby.is24Hours',
     branches,
     { branches: [branchWith(true, false), branchWith(false, null)] },
     { branches: [branchWith('true', 'false'), branchWith('false', null)] },
@@ -400,21 +400,22 @@ test.each([
 );
 
 describe('the answer to a request for a transaction', () => {
+  const body = { to: { account_id: 'TO' }, value: { amount: exact('5') } };
   const ask = `mutation { putTransactionRequest(input: {
     accountId: "ACC", transactionRequestType: "SEPA", to: { accountId: "TO" }, value: { amount: "5" }, idempotencyKey: "key"
   }) { replayed transactionRequests { status transactionIds value { amount } } } }`;
 
   test.each<[string, Reply, readonly string[]]>([
-    ['as the specification has it', { body: { 'transaction-requests': [{ status: 'INITIATED' }] } }, []],
-    ['under another name', { body: { transaction_requests: [{ status: 'INITIATED' }] } }, ['envelope']],
     [
-      'without its list',
-      { body: { status: 'INITIATED', body: { to: { account_id: 'TO' }, value: { amount: exact('5') } } } },
-      ['envelope'],
+      'as the specification has it',
+      { body: { 'transaction-requests': [{ status: 'INITIATED', body }] } },
+      [],
     ],
+    ['under another name', { body: { transaction_requests: [{ status: 'INITIATED', body }] } }, ['envelope']],
+    ['without its list', { body: { status: 'INITIATED', body } }, ['envelope']],
     [
       'with ids in a list',
-      { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'] }] } },
+      { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'], body }] } },
       ['transaction_ids'],
     ],
   ])('is shown and its drift counted once, also if it is replayed: %s', async (_, reply, drifts) => {

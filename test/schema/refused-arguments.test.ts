@@ -14,8 +14,8 @@ const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${sel
 const put = (field: string, input: string, type = 'ID!') =>
   `mutation M($id: ${type}) { ${field}(input: { ${input} }) { __typename } }`;
 const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
-const payment = 'to: {}, value: { amount: 1 }, idempotencyKey: "k"';
-const request = 'to: {}, idempotencyKey: "k"';
+const payment = 'to: { accountId: "x" }, value: { amount: 1 }, idempotencyKey: "k"';
+const request = 'to: { accountId: "x" }, idempotencyKey: "k"';
 const metadata = `metadataType: "M", ${transaction}`;
 
 type Place = readonly [string, string, string];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { failuresOf, onlyCall, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transactionRequestRecord } from '../support/full-records.ts';
+import { requested } from '../support/requested.ts';
 
 const { bank, ask } = await shareBankqlFixture();
 
@@ -99,23 +100,32 @@ describe('putTransactionRequest', () => {
   } } }`;
 
   test('sends what is required alone, to the bank that is named, through the default view', async () => {
-    bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
-    const result = await ask(put('bankId: "B2", viewId: null, to: {}'));
+    bank.otherwise((call) => ({ body: requested(call) }));
+    const result = await ask(put('bankId: "B2", viewId: null, to: { accountId: "x" }'));
     expect(result.data).toEqual({
-      putTransactionRequest: { transactionRequests: [{ status: 'INITIATED', to: null, transactions: null }] },
+      putTransactionRequest: {
+        transactionRequests: [
+          {
+            status: 'INITIATED',
+            to: { account: { bankId: 'B2', accountId: 'x', viewId: 'owner' } },
+            transactions: null,
+          },
+        ],
+      },
     });
     const { method, path, body } = onlyCall(bank);
     expect([method, path, body]).toEqual([
       'PUT',
       '/v1/api/banks/B2/accounts/ACC/owner/transaction-request-types/TY%20PE/transaction-requests',
-      '{"to":{}}',
+      '{"to":{"account_id":"x"}}',
     ]);
   });
 
   test('shows the requests of the answer through its view, and fails at the one that breaks the contract', async () => {
     const line =
       'PUT /v1/api/banks/BANK/accounts/ACC/auditor/transaction-request-types/TY%20PE/transaction-requests';
-    const own = { ...transactionRequestRecord, from: { account_id: 'ACC' } };
+    const dates = { start_date: new Date().toISOString(), end_date: null };
+    const own = { ...transactionRequestRecord, ...dates, from: { account_id: 'ACC' } };
     const broken = { status: true, body: { to: { account_id: 'another', bank_id: 'to-bank' } } };
     bank.on(line, { body: { 'transaction-requests': [own, broken] } });
     const sent = `description: "request-description", value: { amount: "12.50", currency: "request-currency" },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Drift } from '../../src/bank/response.ts';
+import type { Drift } from '../../src/bank/answer.ts';
 import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
 

@@ -32,7 +32,7 @@ const mutations: Readonly<Record<string, string>> = {
   putTransactionMetadata: `putTransactionMetadata(input: {
     accountId: "A", transactionId: "T", metadataType: "M", transaction: { transactionId: "T", ${transaction} } })`,
   makeTransaction: `makeTransaction(input: {
-    accountId: "A", from: { accountId: "F", bankId: "FB" }, to: { accountId: "T", bankId: "TB" }, ${payment} })`,
+    accountId: "A", from: { accountId: "A", bankId: "BANK" }, to: { accountId: "T", bankId: "TB" }, ${payment} })`,
   'makeTransaction, defaults': `makeTransaction(input: {
     accountId: "A", to: { bankId: "TB", accountId: "T" }, value: { amount: "3" }, idempotencyKey: "key" })`,
   putTransactionRequest: `putTransactionRequest(input: {
@@ -74,6 +74,9 @@ test('the bodies of writes, and the versions of records, are what they were befo
 function literalOf(type: GraphQLInputType, others: 'null' | 'left out', isDeep: boolean): string {
   const named = getNamedType(type);
   if (!isInputObjectType(named)) return { Boolean: 'true', Decimal: '1', Float: '1' }[named.name] ?? '"x"';
+  // A payee needs an account, although no field of AccountRefInput is required.
+  if (named.name === 'AccountRefInput')
+    return `{ accountId: "x"${others === 'null' ? ', bankId: null' : ''} }`;
   const fields = Object.values(named.getFields()).flatMap((field) => {
     const isInner = isDeep && isInputObjectType(getNamedType(field.type));
     if (isInner || isRequiredInputField(field) || field.name === 'idempotencyKey')
@@ -91,8 +94,9 @@ const least = {
   putProduct: '{"bank_id":"BANK"}',
   putCustomerMessage: '{"message":"x","from_department":"x","from_person":"x"}',
   putTransactionMetadata: '{"details":{"approved_by_ip_address":"x"}}',
-  makeTransaction: '{"from":{"bank_id":"BANK","account_id":"x"},"to":{},"value":{"amount":1}}',
-  putTransactionRequest: '{"to":{}}',
+  makeTransaction:
+    '{"from":{"bank_id":"BANK","account_id":"x"},"to":{"account_id":"x"},"value":{"amount":1}}',
+  putTransactionRequest: '{"to":{"account_id":"x"}}',
 };
 
 test.each(Object.entries(least))(

@@ -58,7 +58,7 @@ const banks: Readonly<Record<string, Act>> = {
   good: reply(200, branches),
   long: reply(200, longBranches),
   many: reply(200, manyBranches),
-  unauthorized: reply(401, '{"message":"no"}'),
+  unauthorized: reply(401, '{"message":"Unauthorized"}'),
   slow: (socket) => void slow.released.promise.then(() => reply(200, '{"customer_id":"c"}')(socket)),
   late: later(300, reply(200, '{"id":"TX"}')),
   interim(socket) {

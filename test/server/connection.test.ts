@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { platform } from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Capacity } from '../../src/load/capacity.ts';
 import { type ConnectionAwareResponse, listen, peerOf } from '../../src/server/connection.ts';
@@ -17,8 +18,8 @@ interface Answer {
 }
 
 /** One client, which keeps its connection; a failure is its code. */
-function createClient(url: string) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+function createClient(url: string, localAddress?: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(localAddress && { localAddress }) });
   return {
     ask: (path: string) =>
       new Promise<Answer | string>((resolve) => {
@@ -173,6 +174,47 @@ test('if too many clients are connected, the next one is closed, and those that 
   expect(await third.ask('/')).toEqual({ ...kept, isReused: false });
   await listening.close();
 });
+
+test.runIf(platform() === 'linux')(
+  'an address may have all connections, and gives up idle ones while other addresses have none',
+  async () => {
+    const closed: unknown[] = [];
+    const capacity = new Capacity(capacityLimits({ sockets: 4 }));
+    const waiting = Promise.withResolvers<ConnectionAwareResponse>();
+    const answer = ({ url }: IncomingMessage, response: ConnectionAwareResponse) => {
+      if (url === '/wait') waiting.resolve(response);
+      else response.writeHead(200, ['Content-Length', '0']).end();
+    };
+    const onSurplus = (surplus: unknown) => void closed.push(surplus);
+    const listening = await listen('127.0.0.1', 0, answer, { capacity, onSurplus });
+    const clients = (count: number, localAddress?: string) =>
+      Array.from({ length: count }, () => createClient(listening.url, localAddress));
+    const greedy = clients(5);
+    const others = clients(3, '127.0.0.2');
+    const underWay = greedy[0]?.ask('/wait');
+    await waiting.promise;
+    for (const client of greedy.slice(1, 4)) await client.ask('/');
+    expect(capacity.sockets).toBe(4);
+    expect(await greedy[4]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
+    // Two places become theirs: then no address has more than half.
+    for (const client of others.slice(0, 2))
+      expect(await client.ask('/')).toEqual({ connection: 'keep-alive', isReused: false });
+    expect(await others[2]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
+    for (const client of others.slice(0, 2)) expect(await client.ask('/')).toEqual(kept);
+    expect(await greedy[3]?.ask('/')).toEqual(kept);
+    (await waiting.promise).writeHead(200, ['Content-Length', '0']).end();
+    expect(await underWay).toEqual({ connection: 'keep-alive', isReused: false });
+    expect(closed).toEqual([
+      { address: '127.0.0.1', connections: 5 },
+      { address: '127.0.0.1', connections: 4 },
+      { address: '127.0.0.1', connections: 3 },
+      { address: '127.0.0.2', connections: 3 },
+    ]);
+    for (const client of [...greedy, ...others]) client[Symbol.dispose]();
+    await until(() => capacity.sockets === 0);
+    await listening.close();
+  },
+);
 
 /** A client that sends these requests at once; `release` answers the next one. */
 async function startPipelined(paths: readonly string[], headers = '') {

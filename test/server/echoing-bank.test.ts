@@ -138,7 +138,9 @@ describe.each([
     expect(sent).not.toContain(secrets.idempotencyKey);
     const told = await expectNoSecrets(bankql, ...results);
     expect(told).toContain('[redacted]');
-    expect(JSON.stringify(results)).toContain('[redacted]');
+    // A refusal of a payment that quotes the request is no refusal that bankql knows.
+    const isPayment = question.what === 'a payment';
+    expect(JSON.stringify(results).includes('[redacted]')).toBe(!isPayment);
   });
 });
 

@@ -296,6 +296,30 @@ describe('CORS', () => {
   );
 });
 
+test('a request that cannot be read has an answer that its page may see, and a line in the log', async () => {
+  const long = `Cookie: ${'x'.repeat(20_000)}\r\n\r\n`;
+  const answered = await raw(`${post}Origin: https://app.example\r\n${long}`);
+  expect(answered).toMatch(/^HTTP\/1.1 431 Request Header Fields Too Large\r\n/);
+  expect(answered).toContain('\r\nAccess-Control-Allow-Origin: https://app.example\r\n');
+  const [, requestId] = /\r\nX-Request-Id: (\S+)\r\n/.exec(answered) ?? [];
+  const logged = fixture.log.filter((line) => line.includes('a request cannot be read'));
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 30, requestId, status: 431, reason: 'HPE_HEADER_OVERFLOW' },
+  ]);
+  expect(await raw(`${post}Origin: https://evil.example\r\n${long}`)).not.toContain('Access-Control');
+  expect(fixture.bank.calls).toEqual([]);
+});
+
+test('a client that leaves within a request, or sends none, is no request that cannot be read', async () => {
+  const before = fixture.log.length;
+  for (const text of ['', post]) {
+    const socket = connectTo(fixture.url).resume();
+    socket.end(text);
+    await once(socket, 'close');
+  }
+  expect(fixture.log.slice(before)).toEqual([]);
+});
+
 describe('a client that asks before it sends its body', () => {
   const asks = (headers: string) =>
     `POST /graphql HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n${headers}\r\n\r\n`;

@@ -66,7 +66,7 @@ test('two payments that are sent without waiting for an answer are two requests,
   const payment = (account: string) =>
     postText(
       JSON.stringify({
-        query: `mutation { makeTransaction(input: { accountId: "${account}", to: {}, value: { amount: 1 }, idempotencyKey: "key-${account}" }) { payment { transactionId } } }`,
+        query: `mutation { makeTransaction(input: { accountId: "${account}", to: { accountId: "x" }, value: { amount: 1 }, idempotencyKey: "key-${account}" }) { payment { transactionId } } }`,
       }),
       named('alice'),
     );

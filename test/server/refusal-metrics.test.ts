@@ -58,13 +58,17 @@ test('what HTTP alone is enough to refuse is counted by status, once each', asyn
     [421, 'GET /graphql HTTP/1.1\r\nHost: evil.example\r\n\r\n'],
     [400, 'GET /graphql HTTP/1.1\r\nHost: a b\r\n\r\n'],
     [404, 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'],
+    [431, `${head}Cookie: ${'x'.repeat(20_000)}\r\n\r\n`],
+    [400, 'GARBAGE\r\n\r\n'],
   ] as const)
     expect(await answerTo(fixture.url, text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(counted(await telemetry.registry.metrics(), 'bankql_http_refusals_total')).toEqual({
-    'status=400': 1,
+    'status=400': 2,
+    'status=408': 0,
     'status=413': 2,
     'status=415': 1,
     'status=421': 1,
+    'status=431': 1,
   });
   telemetry.registry.clear();
 });
@@ -98,6 +102,7 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
     'why=key': 0,
     'why=no keys': 0,
     'why=signature': 0,
+    'why=too long': 0,
   });
   expect(counted(text, 'bankql_rate_limit_refusals_total')).toEqual({
     'refused=call': 1,

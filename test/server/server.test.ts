@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, type TestBankql, testOptions } from '../support/bankql.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
@@ -60,6 +61,18 @@ test('an answer that is still being written when the server stops arrives whole'
   expect(answer.length - answer.indexOf('\r\n\r\n') - 4).toBe(length);
   expect(length).toBeGreaterThan(8_000_000);
   await stopped;
+});
+
+test('the address of closed connections is in the log, once a minute', async () => {
+  await using fixture = await startServerFixture({ capacity: capacityLimits({ sockets: 1 }) });
+  const first = connectTo(fixture.url);
+  await once(first, 'connect');
+  for (const socket of [connectTo(fixture.url), connectTo(fixture.url)]) await once(socket, 'close');
+  const logged = fixture.log.filter((line) => line.includes('a connection was closed'));
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, address: '127.0.0.1', connections: 2 },
+  ]);
+  first.destroy();
 });
 
 test('/ready says so before the server stops to listen', async () => {

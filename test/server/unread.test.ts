@@ -220,7 +220,7 @@ describe("what operations keep of the bank's answers", () => {
   }
 
   test('the lists that operations read are bounded together, whatever few fields they select; they are given back at the end', async () => {
-    await using fixture = await startServerFixture({ capacity: capacityLimits({ values: 20_000 }) });
+    await using fixture = await startServerFixture({ capacity: capacityLimits({ values: 34_000 }) });
     const { bank, server, url } = fixture;
     bank.otherwise(({ path }) => {
       const account = /accounts\/([^/]+)\//.exec(path)?.[1] ?? '';

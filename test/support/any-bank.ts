@@ -1,5 +1,6 @@
 import { exact } from './bankql-fixture.ts';
 import type { RecordedCall, Reply } from './recording-bank.ts';
+import { requested } from './requested.ts';
 
 /** What an answer is made of: the ids of the path, in their order. */
 type Make = (...ids: string[]) => object;
@@ -19,12 +20,6 @@ const answers: readonly (readonly [RegExp, Make])[] = [
     }),
   ],
   [/\/other_accounts$/, () => ({ otherAccounts: [{ bank: 'B', id: 'OTHER', kind: 'kind' }] })],
-  [
-    /^PUT .*\/accounts\/([^/]+)\/.*transaction-requests$/,
-    (id) => ({
-      'transaction-requests': [{ status: 'COMPLETED', transaction_ids: 'T1', from: { account_id: id } }],
-    }),
-  ],
   [
     /\/accounts\/([^/]+)\/.*transaction-requests$/,
     (id) => ({
@@ -80,12 +75,16 @@ const answers: readonly (readonly [RegExp, Make])[] = [
  */
 export function anyAnswer({ method, path, body }: RecordedCall): Reply {
   const line = `${method} ${path}`;
+  const [, payer] = /^PUT .*\/accounts\/([^/]+)\/.*\/transaction-requests$/.exec(line) ?? [];
+  // The answer to a payment repeats it, and has nothing beside the contract's list.
+  if (payer !== undefined)
+    return {
+      body: requested({ body }, { status: 'COMPLETED', transaction_ids: 'T1', from: { account_id: payer } }),
+    };
   for (const [pattern, make] of answers) {
     const found = pattern.exec(line);
     if (found === null) continue;
-    // The answer to a payment has nothing beside the contract's list.
-    const isRecord = method === 'PUT' && !path.endsWith('/transaction-requests');
-    const written: object = isRecord ? JSON.parse(body) : {};
+    const written: object = method === 'PUT' ? JSON.parse(body) : {};
     return { body: { ...make(...found.slice(1)), ...written } };
   }
   return { status: 404, body: `test/support/any-bank.ts has no answer to ${line}` };

@@ -21,25 +21,31 @@ export interface Certificates extends AsyncDisposable {
   readonly ca: string;
   /** For localhost and 127.0.0.1. */
   readonly server: Pair;
-  /** A client certificate for this name. */
-  client(name: string): Promise<Pair>;
+  /** A client certificate for this name, with a key of this type (default: EC). */
+  client(name: string, type?: keyof typeof newKeys): Promise<Pair>;
 }
+
+/** How openssl makes a key, by its type. */
+const newKeys = {
+  ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+  rsa: ['-newkey', 'rsa:2048', '-nodes'],
+};
 
 const run = promisify(execFile);
 
 export async function createCertificates(): Promise<Certificates> {
   const folder = await mkdtemp(join(tmpdir(), 'bankql-certificates-'));
   const file = (name: string) => join(folder, name);
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const [ca, caKey] = [file('ca.pem'), file('ca.key')];
   await run('openssl', [
-    ...['req', '-x509', ...newKey, '-days', '1', '-subj', '/CN=authority'],
+    ...['req', '-x509', ...newKeys.ec, '-days', '1', '-subj', '/CN=authority'],
     ...['-keyout', caKey, '-out', ca],
   ]);
-  async function issue(name: string, extension: string): Promise<Pair> {
+  async function issue(name: string, extension: string, type: keyof typeof newKeys = 'ec'): Promise<Pair> {
     const pair = { cert: file(`${name}.pem`), key: file(`${name}.key`) };
     const request = file(`${name}.csr`);
-    await run('openssl', ['req', ...newKey, '-subj', `/CN=${name}`, '-keyout', pair.key, '-out', request]);
+    const subject = ['-subj', `/CN=${name}`];
+    await run('openssl', ['req', ...newKeys[type], ...subject, '-keyout', pair.key, '-out', request]);
     await writeFile(file(`${name}.ext`), extension);
     await run('openssl', [
       ...['x509', '-req', '-in', request, '-CA', ca, '-CAkey', caKey, '-CAcreateserial', '-days', '1'],
@@ -51,7 +57,7 @@ export async function createCertificates(): Promise<Certificates> {
     folder,
     ca,
     server: await issue('server', 'subjectAltName=DNS:localhost,IP:127.0.0.1\n'),
-    client: (name) => issue(name, 'extendedKeyUsage=clientAuth\n'),
+    client: (name, type) => issue(name, 'extendedKeyUsage=clientAuth\n', type),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { getOrMake } from '../../src/get-or-make.ts';
 import { type Act, type FaultyBank, reply, startFaultyBank } from './faulty-bank.ts';
+import { requested } from './requested.ts';
 
 /** A request that arrived whole. */
 export interface Arrived {
@@ -30,9 +31,9 @@ export interface PaymentBank
 }
 
 /** Accepts a payment, with an answer that names its request. */
-export const accept = ({ method, trackId }: Arrived): Act =>
+export const accept = ({ method, trackId, body }: Arrived): Act =>
   method === 'PUT'
-    ? reply(200, JSON.stringify({ 'transaction-requests': [{ status: 'INITIATED' }] }))
+    ? reply(200, JSON.stringify(requested({ body })))
     : reply(201, JSON.stringify({ id: `tx-${trackId}`, status: 'COMPLETED' }));
 
 /** The bank answers payments only once `answer` is called. `arrived` resolves when it has one. */

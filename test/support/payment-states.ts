@@ -16,6 +16,9 @@ import { until } from './waits.ts';
 const laterBy = (table: string, ms: string) =>
   `UPDATE ${table} SET created_at = created_at - ${ms}, updated_at = updated_at - ${ms}, lease_until = lease_until - ${ms}`;
 
+const damaged = (accountId: string, table = 'payment') =>
+  `UPDATE ${table} SET json = substr(json, 1, 40) WHERE account_id = ${accountId}`;
+
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
   readonly url: string;
@@ -23,6 +26,8 @@ export interface State extends AsyncDisposable {
   takeAway(way: string): Promise<() => Promise<void>>;
   /** Lets time pass for all that it holds. */
   pass(ms: number): Promise<void>;
+  /** Damages the record of the payment from this account. */
+  damage(accountId: string): Promise<void>;
 }
 
 export interface StateKind {
@@ -49,6 +54,10 @@ const sqlite: StateKind = {
       async pass(ms) {
         using database = new DatabaseSync(path, { timeout: 60_000 });
         database.prepare(laterBy('payment', '?1')).run(ms);
+      },
+      async damage(accountId) {
+        using database = new DatabaseSync(path, { timeout: 60_000 });
+        database.prepare(damaged('?1')).run(accountId);
       },
       [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
     };
@@ -95,6 +104,7 @@ const postgres: StateKind = {
         return () => server.restart();
       },
       pass: async (ms) => void (await server.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
+      damage: async (accountId) => void (await server.query(damaged('$1', 'bankql.payment'), [accountId])),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
@@ -142,6 +152,7 @@ const standby: StateKind = {
         };
       },
       pass: async (ms) => void (await primary.query(laterBy('bankql.payment', '$1::bigint'), [ms])),
+      damage: async (accountId) => void (await primary.query(damaged('$1', 'bankql.payment'), [accountId])),
       [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };
   },

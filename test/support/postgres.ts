@@ -53,6 +53,8 @@ export interface TestPostgres extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Deletes all tables of bankql. */
   empty(): Promise<void>;
+  /** Deletes all payments, and records an operator's decision to go on without them. */
+  forgetPayments(): Promise<void>;
   /** From here on commits wait for a standby, which there is not, until `confirmNothing`; resolves when one has waited. */
   waitForStandby(): Promise<void>;
   confirmNothing(): Promise<void>;
@@ -69,9 +71,14 @@ export interface TestPostgres extends AsyncDisposable {
   resume(): Promise<void>;
   /** Makes a server that is down a standby of another one, with nothing of its own left, and starts it. */
   follow(primary: TestPostgres): Promise<void>;
+  /** Copies its data. The function that it returns puts the copy in the place of the data. */
+  copy(): Promise<(how: Restoration) => Promise<void>>;
   /** Ends it and deletes its folder. */
   stop(): Promise<void>;
 }
+
+/** An older snapshot of the volume is on the same timeline; a backup is restored to a new one. */
+export type Restoration = 'an older snapshot' | 'a restored backup';
 
 const run = (program: string, args: readonly string[]) =>
   promisify(execFile)(join(programs ?? '', program), args, { ...account, cwd: tmpdir() });
@@ -223,6 +230,12 @@ async function createServer(first: Settings) {
       await ask('postgres', 'ALTER SYSTEM RESET synchronous_standby_names');
       await ask('postgres', 'SELECT pg_reload_conf()');
     },
+    forgetPayments: async () =>
+      void (await ask(
+        'bankql',
+        `DELETE FROM bankql.payment;
+          UPDATE bankql.store SET loss = NULL, loss_accepted_at = date_trunc('milliseconds', clock_timestamp())`,
+      )),
     empty: async () => void (await ask('bankql', 'DROP SCHEMA IF EXISTS bankql CASCADE')),
     cut: async () =>
       void (await ask(
@@ -249,6 +262,25 @@ async function createServer(first: Settings) {
       const options = ['-R', '-X', 'stream', '--checkpoint=fast', '--no-sync', '-d', from];
       await run('pg_basebackup', ['-D', data, ...options]);
       await restart();
+    },
+    async copy() {
+      const copied = join(folder, 'copy');
+      const options = ['-X', 'stream', '--checkpoint=fast', '--no-sync', '-h', folder, '-p', String(port)];
+      await run('pg_basebackup', ['-D', copied, '-U', 'postgres', ...options]);
+      return async (how: Restoration) => {
+        await kill();
+        rmSync(data, { recursive: true, force: true });
+        await promisify(execFile)('cp', ['-a', copied, data]);
+        if (how === 'an older snapshot') return restart();
+        await this.write('recovery.signal', '');
+        await restart({
+          restore_command: 'false',
+          recovery_target: 'immediate',
+          recovery_target_action: 'promote',
+        });
+        while ((await ask('postgres', 'SELECT pg_is_in_recovery() AS waits'))[0]?.waits === true)
+          await delay(20);
+      };
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -35,7 +35,8 @@ export const patience = {
   ...withLimits({ operationMs: 120_000 }),
 };
 
-function launch(environment: Readonly<Record<string, string>>, args: readonly string[]) {
+/** Starts it, and waits for nothing. */
+export function launch(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const child = spawn(process.execPath, [entry(limitsVariable in environment), ...args], {
     env: {
       ...compileCache,

@@ -145,8 +145,10 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       ),
       line: `PUT ${view}/transaction-request-types/SANDBOX_TAN/transaction-requests`,
       sent: '{"to":{"account_id":"b","bank_id":"B"},"value":{"currency":"EUR","amount":0.10}}',
-      reply: '{"transaction-requests":[{"status":"INITIATED"}]}',
-      answer: '{"transaction-requests":[{"status":"INITIATED"}]}',
+      reply:
+        '{"transaction-requests":[{"status":"INITIATED","body":{"to":{"account_id":"b"},"value":{"currency":"EUR","amount":0.10}}}]}',
+      answer:
+        '{"transaction-requests":[{"status":"INITIATED","body":{"to":{"account_id":"b"},"value":{"currency":"EUR","amount":0.10}}}]}',
     },
   ),
   putAccountID: write(

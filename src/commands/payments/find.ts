@@ -11,7 +11,7 @@ import {
   paymentStates,
 } from '../../payments/store.ts';
 import { expectNone, type Given, readIdPrefix, readTime, subcommand } from './operator.ts';
-import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payment-table.ts';
+import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-table.ts';
 
 /** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
 const usualLimit = 100;
@@ -25,6 +25,7 @@ export const searchOptions = {
   account: { type: 'string' },
   'track-id': { type: 'string' },
   'request-id': { type: 'string' },
+  'bank-text': { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
   limit: { type: 'string' },
@@ -37,6 +38,7 @@ export const searchHelp = `  --state STATES       unknown, pending, done or reje
   --account ID         the account that pays or is paid
   --track-id ID        the Track-ID under which the bank knows the request
   --request-id ID      the X-Request-Id of the HTTP request that sent it, as the log has it
+  --bank-text TEXT     the bank's text, whole, as show prints it
   --since, --until T   when it began: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC if no zone is named)
   --limit N            how many at most (default: ${usualLimit})
 `;
@@ -48,10 +50,11 @@ export type Search = ReturnType<typeof readSearch>;
 export const readState = (text: string | undefined): PaymentState | undefined =>
   paymentStates.find((state) => state === text?.toUpperCase());
 
-/** The query of the options. Errors: StartError. */
-export function readSearch(values: SearchValues, now: number) {
+/** The query of the options. `defaultLimit`: how many records there may be without --limit. Errors: StartError. */
+export function readSearch(values: SearchValues, now: number, defaultLimit = usualLimit) {
   const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
-  const limit = readLimit(values.limit);
+  const limit = values.limit === undefined ? defaultLimit : readLimit(values.limit);
+  const bankText = values['bank-text'];
   const caller = values.caller === undefined ? null : readCaller(values.caller);
   if (values.key !== undefined && values.id !== undefined)
     throw new StartError('--id and --key each name one payment: give one of them.');
@@ -77,21 +80,41 @@ export function readSearch(values: SearchValues, now: number) {
     /** Whether the search has a condition besides states and a limit. */
     isNarrowed:
       caller !== null ||
+      bankText !== undefined ||
       Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
     /** Shape: the records, and whether there are more than the limit. */
     async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
       // One more than the limit shows whether there are more records.
-      const found = await store.search({
-        ...query,
-        caller: hash,
-        newestFirst: true,
-        limit: limit + 1,
-        ...change,
-      });
+      const wanted = { ...query, caller: hash, newestFirst: true, limit: limit + 1, ...change };
+      const found =
+        bankText === undefined ? await store.search(wanted) : await searchText(store, bankText, wanted);
       return { records: found.slice(0, limit), hasMore: found.length > limit };
     },
   };
+}
+
+/** How many records are in memory at once while few of them may match. */
+const pageSize = 1_000;
+
+/** The records whose recorded text of the bank is this one. No index has the texts: it reads all that match the query. */
+async function searchText(
+  store: PaymentStore,
+  text: string,
+  { limit, ...query }: PaymentQuery & { readonly limit: number },
+): Promise<PaymentRecord[]> {
+  const matching: PaymentRecord[] = [];
+  for (let after: PaymentQuery['after']; matching.length < limit; ) {
+    const page = await store.search({ ...query, after, limit: pageSize });
+    // `show` prints control characters as escapes.
+    matching.push(
+      ...page.filter(({ bankText: said }) => said !== null && (said === text || printable(said) === text)),
+    );
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) break;
+    after = { created_at: last.createdAt, id: last.id };
+  }
+  return matching.slice(0, limit);
 }
 
 function readIdOption(text: string | undefined): string | undefined {
@@ -107,8 +130,7 @@ function readStateOption(text: string): PaymentState {
   return state;
 }
 
-function readLimit(text: string | undefined): number {
-  if (text === undefined) return usualLimit;
+function readLimit(text: string): number {
   if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
   throw new StartError(`--limit is a whole number from 1, not ${text}.`);
 }

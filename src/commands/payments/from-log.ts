@@ -31,6 +31,8 @@ const auditLine = z.object({
 /** An attempt that may have been sent, with the state in its last audit line. */
 export interface LoggedAttempt extends AuditEntry {
   readonly state: PaymentState;
+  /** See PaymentRecord. */
+  readonly damaged?: true | undefined;
 }
 
 /**

@@ -8,22 +8,25 @@ const day = 24 * hour;
 
 /**
  * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all records have the
- * same state, there is no column for it.
+ * same state, and none is damaged, there is no column for it.
  */
 export function paymentTable(
   records: readonly LoggedAttempt[],
   now: number,
   { withState = false }: { readonly withState?: boolean } = {},
 ): string {
+  const isStateShown = withState || records.some(({ damaged }) => damaged);
   const idLength = uniqueLength(records.map(({ id }) => id));
   const columns: Readonly<Record<string, (record: LoggedAttempt) => string>> = {
     id: ({ id }) => id.slice(0, idLength),
-    ...(withState && { state: ({ state }: LoggedAttempt) => state }),
+    ...(isStateShown && {
+      state: ({ state, damaged }: LoggedAttempt) => (damaged ? `${state} (damaged)` : state),
+    }),
     created: ({ createdAt }) => isoTime(createdAt),
     age: ({ createdAt }) => formatAge(now - createdAt),
-    operation: ({ operation }) => operation,
+    operation: ({ operation }) => operation || '-',
     'from -> to': ({ bankId, accountId, toBankId, toAccountId }) =>
-      `${bankId}/${accountId} -> ${toBankId ?? '-'}/${toAccountId ?? '-'}`,
+      `${bankId || '-'}/${accountId} -> ${toBankId ?? '-'}/${toAccountId ?? '-'}`,
     amount: ({ amount, currency }) => (amount === null ? '-' : `${amount} ${currency ?? ''}`),
     trackId: ({ trackId }) => trackId,
     code: ({ code }) => code ?? '-',
@@ -48,13 +51,16 @@ export function paymentTable(
 /** One record, a field a line; its history is paymentHistory's. */
 export function paymentLines({ history, ...fields }: PaymentRecord): string {
   const times: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil']);
-  return Object.entries(fields)
-    .filter(([, value]) => value !== null)
-    .map(
-      ([field, value]) =>
-        `${field}: ${times.has(field) ? isoTime(Number(value)) : printable(String(value))}\n`,
-    )
-    .join('');
+  return (
+    Object.entries(fields)
+      // A damaged record, and one that was made from a log, lacks some.
+      .filter(([, value]) => value !== null && value !== '')
+      .map(
+        ([field, value]) =>
+          `${field}: ${times.has(field) ? isoTime(Number(value)) : printable(String(value))}\n`,
+      )
+      .join('')
+  );
 }
 
 /** Records as JSON; control characters are escaped, because a terminal would obey them. */

@@ -27,10 +27,13 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
 
   bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
   bankql payments settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
+  bankql payments settle --bank-text "Saldo insuficiente" --as rejected --by "Ada" --reason "nothing is executed then, says the bank"
 `,
   options,
   ({ values, positionals, now }) => {
-    const search = readSearch({ ...values, state: values.state ?? [] }, now);
+    // All payments with one text are settled by one decision.
+    const defaultLimit = values['bank-text'] === undefined ? undefined : Number.POSITIVE_INFINITY;
+    const search = readSearch({ ...values, state: values.state ?? [] }, now, defaultLimit);
     const isSearch = search.isNarrowed || search.states !== null;
     const [text, ...others] = positionals;
     const prefix = readIdPrefix(text);
@@ -119,17 +122,19 @@ async function settleRecord(
 
 /** The one UNKNOWN payment whose id begins so. Errors: StartError. */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
-  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix });
+  // Not by state: a damaged record is UNKNOWN, whatever the column of its state says.
+  const found = await store.search({ idPrefix: prefix });
+  const [record, ...others] = found.filter(({ state }) => state === 'UNKNOWN');
   if (others.length > 0) {
     throw new StartError(
       `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
     );
   }
   if (record !== undefined) return record;
-  const [found] = await store.search({ idPrefix: prefix, limit: 1 });
-  if (found !== undefined)
+  const [other] = found;
+  if (other !== undefined)
     throw new StartError(
-      `${found.id} is ${found.state}: only an UNKNOWN payment is settled. Nothing was written.`,
+      `${other.id} is ${other.state}: only an UNKNOWN payment is settled. Nothing was written.`,
     );
   throw new StartError(`No payment begins with ${prefix}. Nothing was written.`);
 }

@@ -12,6 +12,9 @@ export interface ServiceStart {
 export type Message =
   | { readonly bankql: 'reload' | 'retire' | 'stop' | 'metrics' }
   | { readonly bankql: 'metrics are'; readonly metrics: MetricsSnapshot }
+  | { readonly bankql: 'outcomes are lost' }
+  /** It receives messages from now on; earlier ones are lost. */
+  | { readonly bankql: 'starting' }
   | { readonly bankql: 'ready'; readonly start: ServiceStart }
   | { readonly bankql: 'cannot start'; readonly reason: string };
 

@@ -20,7 +20,10 @@ const stableMs = 10_000;
 /** The longest pause before another attempt, in seconds. */
 const maxPauseSeconds = 30;
 
-/** `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. Errors: StartError. */
+/**
+ * `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. The service can be stopped from its first
+ * worker's start on. Errors: StartError; if the first worker cannot start, `ended` rejects with it.
+ */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.limits.unwrittenLogBytes;
   const logger = pino(logOptions('info'), openLogOutput(1, true, { maxLength }).stream);
@@ -30,6 +33,8 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const states = new Map<Worker, 'starting' | 'serving' | 'ending'>();
   const replacements = createSerialQueue();
   let isStopping = false;
+  /** The exit code of an orderly stop: 1 if a worker ended whose outcomes the payment store lacks. */
+  let exitCode: 0 | 1 = 0;
 
   const workersThat = (...are: string[]) =>
     [...states].flatMap(([worker, is]) => (are.includes(is) ? [worker] : []));
@@ -52,10 +57,11 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         if (message.bankql === 'cannot start') words = message.reason;
         if (message.bankql === 'metrics are')
           worker.emit('metrics', metrics.update(worker.id, message.metrics));
+        if (message.bankql === 'outcomes are lost') exitCode = 1;
+        if (message.bankql === 'starting' && isStopping) tell(worker, { bankql: 'stop' });
         if (message.bankql !== 'ready') return;
         readyAt = performance.now();
         states.set(worker, 'serving');
-        if (isStopping) tell(worker, { bankql: 'stop' });
         resolve(message.start);
       });
       worker.on('error', (error) => {
@@ -101,8 +107,9 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         if (!isStopping) logger.error(line, 'SIGUSR2: a new worker cannot start, those that serve go on');
         return revive(0);
       }
+      if (isStopping) return;
       // The old worker may have ended in the meantime.
-      if (isStopping || !states.has(old)) continue;
+      if (!states.has(old)) continue;
       states.set(old, 'ending');
       tell(old, { bankql: 'retire' });
     }
@@ -126,11 +133,26 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     return metrics.text(running.filter(Boolean).length);
   }
 
+  async function start(): Promise<void> {
+    // A failure that stops one worker would stop them all, and is reported once.
+    const { url, stateLine } = await launch(0);
+    await Promise.all(Array.from({ length: config.workers - 1 }, () => revive(0)));
+    if (isStopping) return;
+    const metricsUrl = metricsServer?.url ?? null;
+    const bankUrl = config.bank?.baseUrl ?? '';
+    announcements.started({ url, metricsUrl, sandboxUrl: null, bankUrl, stateLine, config });
+  }
+
   async function stopWorkers(): Promise<void> {
     isStopping = true;
-    const ends = [...states.keys()].map(async (worker) => {
+    const ends = [...states.keys()].map((worker) => {
       tell(worker, { bankql: 'stop' });
-      return new Promise((resolve) => worker.on('exit', (code, signal) => resolve(signal ?? code)));
+      return new Promise((resolve) =>
+        // Before the listener that forgets the state. A worker that did not serve has lost nothing, however it ended.
+        worker.prependListener('exit', (code, signal) =>
+          resolve(states.get(worker) === 'starting' ? 0 : (signal ?? code)),
+        ),
+      );
     });
     const unclean = (await Promise.all(ends)).filter((how) => how !== 0);
     if (unclean.length > 0) throw new Error(`Workers ended with ${unclean.join(', ')}.`);
@@ -139,12 +161,8 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const metricsServer =
     config.metrics &&
     (await serveMetrics({ contentType: metrics.contentType, metrics: readMetrics }, config.metrics));
-  // A failure that stops one worker would stop them all, and is reported once.
-  const { url, stateLine } = await launch(0);
-  await Promise.all(Array.from({ length: config.workers - 1 }, () => revive(0)));
-  const metricsUrl = metricsServer?.url ?? null;
-  const bankUrl = config.bank?.baseUrl ?? '';
-  announcements.started({ url, metricsUrl, sandboxUrl: null, bankUrl, stateLine, config });
+  // SIGUSR2 replaces no worker before all have started.
+  const started = replacements.run(start);
   return {
     async reload() {
       for (const worker of workersThat('serving')) tell(worker, { bankql: 'reload' });
@@ -154,6 +172,8 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       announcements.stopping();
       await takeAll([stopWorkers, () => metricsServer?.close()]);
       announcements.stopped();
+      return exitCode;
     },
+    ended: new Promise((_resolve, reject) => started.catch((error) => isStopping || reject(error))),
   };
 }

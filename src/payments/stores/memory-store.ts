@@ -26,11 +26,11 @@ export const createMemoryStore = (options: MemoryStoreOptions): PaymentStore =>
   });
 
 /** A driver over SQLite in memory, in this thread. */
-export function createMemoryDriver({ retentionMs, now = Date.now }: MemoryStoreOptions): StoreDriver {
+export function createMemoryDriver({ now = Date.now }: Pick<MemoryStoreOptions, 'now'>): StoreDriver {
   const database = new DatabaseSync(':memory:');
   database.function('time_now', () => Math.round(now()));
   createTables(database);
-  const methods = rowMethods(database, retentionMs, 'time_now()');
+  const methods = rowMethods(database, 'time_now()');
   const ask: AskRows = async (method, ...args) => Reflect.apply(methods[method], null, args);
   return { ...driverOver(readSecret(database) ?? '', ask), close: async () => database.close() };
 }

@@ -8,5 +8,11 @@ export const missingStore = (shown: string): Error =>
 export const otherStore = (shown: string, reason: string): Error =>
   new Error(`The payment store ${shown} cannot be used: ${reason}.`);
 
-export const madeByOther = (version: string | number): string =>
-  `another version of bankql made it (format ${version}): use that version, or make a new store elsewhere when its payments are settled`;
+/** The format of the tables in both databases. bankql 0.4 had format 4 in SQLite and 3 in PostgreSQL. From 5 on, each format stays readable. */
+export const storeFormat = 5;
+
+/** The reason why a store of another format cannot be used, and the remedy. */
+export const madeByOther = (format: number): string =>
+  format > storeFormat
+    ? `a newer bankql made it (format ${format}): use that version`
+    : `bankql 0.4 or older made it (format ${format}): settle its unknown payments with that version, make a new store elsewhere with \`bankql payments init\`, and record the earlier payments there with \`bankql payments accept-loss --from-log FILE\`, so that none is sent again`;

@@ -3,7 +3,10 @@ import { type PaymentStore, StoreUnavailable } from '../store.ts';
 
 /** The calls of a store that are timed. */
 export type StoreOperation =
-  | Exclude<keyof PaymentStore, 'secret' | 'loss' | 'recover' | 'end' | 'unwritten' | 'drain' | 'close'>
+  | Exclude<
+      keyof PaymentStore,
+      'secret' | 'loss' | 'recover' | 'end' | 'unwritten' | 'unconfirmed' | 'drain' | 'close'
+    >
   | 'finish'
   | 'release';
 
@@ -114,6 +117,7 @@ export function observeStore(
     get unwritten() {
       return store.unwritten;
     },
+    unconfirmed: store.unconfirmed,
     recover: store.recover,
     acceptLoss: observed('acceptLoss', store.acceptLoss),
     count,

@@ -47,7 +47,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
     const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
     const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
     const { path } = address;
-    const driver = await openSqlite({ path, retentionMs, timeoutMs, startTimeoutMs, create, readOnly });
+    const driver = await openSqlite({ path, timeoutMs, startTimeoutMs, create, readOnly });
     return createPaymentStore({ ...storeOptions, driver });
   }
   const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');

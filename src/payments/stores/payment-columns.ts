@@ -42,9 +42,8 @@ export const insertedTimes = (now: string, leaseMs: string) => [now, now, `${now
 /** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
 export const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
 
-/** The columns of StoredRow. */
-export const storedColumns = (now: string) =>
-  `id, version, json, created_at, updated_at, lease_until, ${now} AS now`;
+/** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
+export const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
 
 /** Payments that may need attention, and those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";
@@ -61,7 +60,7 @@ export const rowIndexes = {
   payment_by_end: `(updated_at) WHERE ${finished}`,
 };
 
-/** The differences between the databases' SQL, and configured values. */
+/** The differences between the databases' SQL. */
 export interface Dialect {
   /** The table's name. */
   readonly table: string;
@@ -69,16 +68,21 @@ export interface Dialect {
   readonly mark: '?' | '$';
   /** An expression for the database's time, in milliseconds since 1970. It has to be the same throughout a statement. */
   readonly now: string;
-  /** How long a finished row is kept after its last change, in milliseconds. */
-  readonly retentionMs: number;
 }
 
 export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
-/** Finished rows that are older than the retention. */
-export const expired = ({ now, retentionMs }: Pick<Dialect, 'now' | 'retentionMs'>) =>
-  `${finished} AND updated_at < ${now} - ${retentionMs}`;
+/** Finished rows whose last change was before a time. `before`: a parameter. */
+export const expired = (before: string) => `${finished} AND updated_at < ${before}`;
+
+/**
+ * The time of a change to `state`, a parameter or a column. The retention of a finished row is counted from it. If the clock was
+ * set back, its now is long ago once it is right again: so the newest time of all finished rows counts.
+ */
+export const changeTime = ({ table, now }: Dialect, state: string) =>
+  `CASE WHEN ${state} IN ('DONE', 'REJECTED') THEN (SELECT max(at) FROM (
+      SELECT ${now} AS at UNION ALL SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS times) ELSE ${now} END`;
 
 interface Sql {
   readonly text: string;
@@ -109,7 +113,7 @@ function tableOf(query: RowQuery, { table, mark }: Dialect): string {
  * row of the index.
  */
 export function searchSql(query: RowQuery, dialect: Dialect): Sql {
-  const { mark, now, retentionMs } = dialect;
+  const { mark, now } = dialect;
   const { idPrefix, trackId, requestId, caller, payer, accountId, since, until, newestFirst, after } = query;
   const values: (string | number)[] = [];
   const conditions = ['true'];
@@ -144,7 +148,9 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
     };
     conditions.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
   }
-  if (!isUnfinished(query)) conditions.push(`NOT (${expired({ now, retentionMs })})`);
+  const { expiredBefore } = query;
+  if (expiredBefore !== undefined && !isUnfinished(query))
+    conditions.push(`NOT (${expired(value(expiredBefore))})`);
   // The sum prevents the database from reading all rows in this order: few of them match.
   const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
   const text = `SELECT ${storedColumns(now)} FROM ${tableOf(query, dialect)}
@@ -152,9 +158,10 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   return { text, values };
 }
 
-/** RowCounts, in one row. It reads only unfinished rows: to count all of them would take long. */
+/** RowCounts, in one row. It reads only unfinished rows, and the newest: to count all of them would take long. */
 export const countSql = ({ table, now }: Dialect): string => {
   const isPending = `state = 'PENDING' AND lease_until > ${now}`;
   return `SELECT count(*) FILTER (WHERE ${isPending}) AS pending, count(*) FILTER (WHERE NOT (${isPending})) AS unknown,
-    (SELECT max(created_at) FROM ${table}) AS "newestAt", ${now} AS now FROM ${table} WHERE ${unfinished}`;
+    (SELECT max(created_at) FROM ${table}) AS "newestAt",
+    (SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS "newestEndAt", ${now} AS now FROM ${table} WHERE ${unfinished}`;
 };

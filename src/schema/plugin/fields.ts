@@ -6,7 +6,7 @@ import SchemaBuilder, {
   type ObjectRef,
 } from '@pothos/core';
 import type { z } from 'zod';
-import { unwrap } from '../../bank/response.ts';
+import { unwrap } from '../../bank/answer.ts';
 import { type Body, type Field, metaOf, recordFields } from '../../contract/record.ts';
 import type { Changes } from '../../contract/updated-body.ts';
 import { badUserInput } from '../../errors.ts';

@@ -5,7 +5,7 @@ import {
   RootFieldBuilder,
 } from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
-import { unwrap } from '../../bank/response.ts';
+import { unwrap } from '../../bank/answer.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
 import { knownResolver } from '../../executor/known-resolvers.ts';

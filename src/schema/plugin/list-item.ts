@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
-import { unwrap } from '../../bank/response.ts';
+import { unwrap } from '../../bank/answer.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Field, recordFields } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';

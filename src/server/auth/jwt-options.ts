@@ -39,5 +39,6 @@ export const tokenRefusals = [
   'key',
   'no keys',
   'malformed',
+  'too long',
 ] as const;
 export type TokenRefusal = (typeof tokenRefusals)[number];

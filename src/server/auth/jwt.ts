@@ -3,7 +3,7 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
-import { BankqlError, badUserInput, requestSentNothing } from '../../errors.ts';
+import { requestSentNothing } from '../../errors.ts';
 import { RequestError, retryLaterError } from '../../graphql/errors.ts';
 import { headerValues, type IncomingHead } from '../request.ts';
 import { currentActivity, redactFromLog } from '../request-scope.ts';
@@ -72,12 +72,15 @@ export function authenticateByToken(
     const id = hash('sha256', token, 'base64');
     const before = known(id);
     if (before !== undefined) return before;
+    if (token.length > maxTokenLength) throw new TokenTooLong();
     refuseExpired(token);
     const payload = await payloadOf(token);
     const read = (claim: string, header: string) => {
-      const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
-      if (typeof value !== 'string') throw badUserInput(`the claim ${claim} is no text`);
-      return validateCredential(header, value);
+      try {
+        return validateCredential(header, claimText(payload, claim) ?? '');
+      } catch (cause) {
+        throw Object.assign(new errors.JWTClaimValidationFailed('no credential', payload, claim), { cause });
+      }
     };
     const authProviderName = read(providerClaim, credentialHeaders.authProviderName);
     const authId = read(authIdClaim, credentialHeaders.authId);
@@ -151,7 +154,9 @@ export function authenticateByToken(
           error.retryAfter,
         );
       const reason = refusalMessage(error);
-      throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${reason}"`);
+      // RFC 6750 allows no other characters; the name of a claim may have some.
+      const description = reason.replaceAll(/[^ !#-[\]-~]/g, '?');
+      throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${description}"`);
     }
   };
   return Object.assign(authenticate, { reloadKeys: keys.reload });
@@ -169,7 +174,10 @@ function refuseExpired(token: string): void {
     throw new errors.JWTExpired('the token has expired', payload, 'exp', 'check_failed');
 }
 
-const maxToken = 8192;
+/** The longest token, in characters. With the other headers, a request fits into Node's limit of 16 kB. */
+const maxTokenLength = 8192;
+
+class TokenTooLong extends Error {}
 
 /** Whether this is canonical base64url: no padding, no other alphabet, no stray bits. */
 const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part;
@@ -189,7 +197,7 @@ export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): s
   if (values.length === 0) return null;
   const [value = ''] = values;
   const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';
-  return values.length === 1 && token.length <= maxToken && isToken(token) ? token : '';
+  return values.length === 1 && isToken(token) ? token : '';
 }
 
 function tokenRefusalOf(error: unknown): TokenRefusal {
@@ -199,8 +207,9 @@ function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
     return 'key';
+  if (error instanceof TokenTooLong) return 'too long';
   // A claim that has an unexpected value, or cannot be a credential.
-  if (error instanceof errors.JWTClaimValidationFailed || error instanceof BankqlError) return 'claims';
+  if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
   // Any other error is caused by an unusable key of the set.
   return error instanceof errors.JOSEError ? 'malformed' : 'key';
 }
@@ -208,19 +217,27 @@ function tokenRefusalOf(error: unknown): TokenRefusal {
 /** The message to a client: only faults that the token's holder can do something about, and no value of the token. */
 function refusalMessage(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The bearer token has expired; get a new one.';
+  if (error instanceof TokenTooLong)
+    return `The bearer token is longer than ${maxTokenLength} characters; get one with fewer claims.`;
   if (error instanceof errors.JWTClaimValidationFailed)
     return `The bearer token is not accepted: its claim ${error.claim} is missing or not the one that this server expects.`;
   return 'The bearer token is not accepted.';
 }
 
-/** The given claims, as far as the token has them. An integer is accepted too, if JSON keeps all its digits. */
-function claimsOf(payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> {
-  const found = names.flatMap((name) => {
-    const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
-    return typeof value === 'string' || Number.isSafeInteger(value) ? [[name, String(value)]] : [];
-  });
-  return Object.fromEntries(found);
+/** A claim as text: an integer is its digits, if JSON keeps all of them. Undefined for any other value. */
+function claimText(payload: JWTPayload, name: string): string | undefined {
+  const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
+  return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined;
 }
+
+/** The given claims, as far as the token has them. */
+const claimsOf = (payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const text = claimText(payload, name);
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
 
 const unauthenticated = (message: string, challenge: string) =>
   new RequestError('UNAUTHENTICATED', message, {

@@ -137,6 +137,53 @@ describe('settle, many at once', () => {
     expect(await states()).toEqual({ ...untouched, aaaaaa1: 'REJECTED', aaaaaa2: 'REJECTED' });
   });
 
+  describe('by the text of the bank', () => {
+    const text = 'Saldo\n"insuficiente"';
+    const count = 1_001;
+    const others = { 'no text': null, 'a longer text': `${text}.`, 'another text': 'Saldo' };
+    const unknownWith = (bankText: string | null) => ({ ...unknown, bankText });
+    const stateOf = async (id: string) => (await store.find(id))?.state;
+
+    beforeEach(async () => {
+      const begin = (id: string) => store.begin(pending({ id, trackId: id }), lease);
+      for (let n = 0; n < count; n++) {
+        await begin(`text-${n}`);
+        await store.end({ id: `text-${n}`, trackId: `text-${n}`, outcome: unknownWith(text) });
+      }
+      for (const [id, bankText] of Object.entries(others)) {
+        await begin(id);
+        await store.end({ id, trackId: id, outcome: unknownWith(bankText) });
+      }
+      await begin('refused');
+      await store.end({ id: 'refused', trackId: 'refused', outcome: { ...rejected, bankText: text } });
+    });
+
+    test.each([
+      ['as it is', text],
+      ['as show prints it', 'Saldo\\u000a"insuficiente"'],
+    ])('%s shows all UNKNOWN payments with it, asks, and settles them', async (_, given) => {
+      const { code, errors, output, asked } = await run(['--bank-text', given, ...verdict], 'yes');
+      expect([code, errors]).toEqual([0, '']);
+      expect(asked).toEqual([`Settle these ${count} payments as REJECTED? [yes/no] `]);
+      expect(output.split('\n').filter((line) => line.startsWith('text-'))).toHaveLength(count);
+      expect(output).toContain(`Settled ${count} of ${count} as REJECTED`);
+      expect(await store.find('text-0')).toMatchObject({ state: 'REJECTED', bankText: text, settledBy });
+      expect(await stateOf(`text-${count - 1}`)).toBe('REJECTED');
+      for (const id of Object.keys(others)) expect(await stateOf(id)).toBe('UNKNOWN');
+      expect(await store.find('refused')).toMatchObject({ settledBy: null });
+      expect(await stateOf(ids.unknown)).toBe('UNKNOWN');
+    });
+
+    test('settles no more than --limit says, and nothing without an answer or with another text', async () => {
+      expect((await run(['--bank-text', text, '--limit', '5', ...verdict], 'yes')).errors).toMatch(
+        /More than 5/,
+      );
+      expect((await run(['--bank-text', text, ...verdict], 'no')).errors).toMatch(/Nothing was written/);
+      expect((await run(['--bank-text', 'saldo', ...verdict], 'yes')).errors).toMatch(/No UNKNOWN payment/);
+      expect([writes, await stateOf('text-0')]).toEqual([0, 'UNKNOWN']);
+    });
+  });
+
   test('needs no terminal where --yes says it', async () => {
     expect((await run(['--state', 'unknown', '--yes', ...verdict])).code).toBe(0);
     expect(Object.values(await states()).sort()).toEqual([

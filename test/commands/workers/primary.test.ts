@@ -1,20 +1,31 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
+import { initStore } from '../../../src/payments/stores/open-store.ts';
 import { credentials } from '../../support/bankql.ts';
+import { inTimeMs } from '../../support/in-time.ts';
 import { logLines } from '../../support/log-lines.ts';
-import { listenOnLoopback } from '../../support/loopback.ts';
-import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
+import { freePort, listenOnLoopback } from '../../support/loopback.ts';
+import { accept, hold, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
-import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
+import {
+  type BankqlProcess,
+  launch,
+  post,
+  runProcess,
+  startProcess,
+  storeTimeoutVariable,
+} from '../../support/process.ts';
 import { connectTo } from '../../support/requests.ts';
 import { testFolder } from '../../support/test-folder.ts';
-import { turns } from '../../support/waits.ts';
+import { turns, until } from '../../support/waits.ts';
 
 /** The process ids of a primary's workers. */
 const workersOf = ({ child }: Pick<BankqlProcess, 'child'>): number[] =>
@@ -64,7 +75,7 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
   ...more,
 });
 
-const withMessage = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
+const withMessage = ({ output }: Pick<BankqlProcess, 'output'>, words: string) => logLines(output(), words);
 
 async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>> {
   const [start] = withMessage(bankql, 'bankql serves');
@@ -331,6 +342,32 @@ describe('if the primary is killed, its workers complete what is under way, and 
   });
 });
 
+test('a worker whose outcome the store does not take says so, its primary goes on, and ends with 1', async () => {
+  const given = environment({ [storeTimeoutVariable]: '500' });
+  await using bankql = await startProcess(given);
+  const arrived = Promise.withResolvers<() => void>();
+  bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
+  const paid = pay(bankql.url, transfer('lost-by-a-worker'));
+  const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
+  bankql.child.kill('SIGUSR2');
+  await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+  const lock = new DatabaseSync(given.STATE_URL.slice('sqlite:'.length));
+  lock.exec('BEGIN IMMEDIATE');
+  answerPayment();
+  const { trackId } = await paid;
+  const lost = () => withMessage(bankql, 'the payment store lacks an outcome');
+  await expect.poll(lost, { timeout: inTimeMs }).toMatchObject([{ level: 50, trackId, state: 'DONE' }]);
+  lock.close();
+  await expect.poll(() => workersOf(bankql)).toHaveLength(2);
+  bank.decide = accept;
+  expect(await payToTheEnd(bankql.url, transfer('later'))).toMatchObject({ code: 'DONE' });
+  expect((await pay(bankql.url, transfer('lost-by-a-worker'))).code).toBe('IDEMPOTENCY_IN_PROGRESS');
+  expect(bank.of('lost-by-a-worker')).toHaveLength(1);
+  expect(withMessage(bankql, 'a worker ended')).toEqual([]);
+  expect(await bankql.stop()).toBe(1);
+  expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
+});
+
 test('a rate limit holds for all workers together, whichever one a connection leads to', async () => {
   await using bankql = await startProcess(environment({ WORKERS: '3', RATE_LIMIT: '5/600' }));
   const read = () =>
@@ -364,6 +401,145 @@ test('while no process can be created, those that serve go on; it is tried again
   // A second at least, then three; the log rounds to milliseconds.
   expect(second - first).toBeGreaterThan(990);
   expect(third - second).toBeGreaterThan(2990);
+});
+
+describe('SIGTERM while a worker starts is an orderly stop', () => {
+  /**
+   * A manifest that each worker reads in the middle of its start, and that the test writes. `reached` resolves when a worker
+   * waits for it.
+   */
+  function holdStarts() {
+    const manifest = join(folder, `held-${stores.next}.json`);
+    spawnSync('mkfifo', [manifest]);
+    return {
+      manifest,
+      reached: () => open(manifest, 'w'),
+      async release(reader: FileHandle) {
+        await reader.write('{"first":"{ __typename }"}');
+        await reader.close();
+      },
+    };
+  }
+
+  /** A worker that listens prints it. */
+  const tellListening = `--import=data:text/javascript;base64,${Buffer.from(`
+    import cluster from 'node:cluster';
+    import { Server } from 'node:net';
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...given) {
+      if (cluster.isWorker) console.log('a worker listens');
+      return listen.apply(this, given);
+    };`).toString('base64')}`;
+  const listening = ({ output }: Pick<BankqlProcess, 'output'>) =>
+    output()
+      .split('\n')
+      .filter((line) => line === 'a worker listens').length;
+
+  async function launchHeld(manifest: string) {
+    const port = String(await freePort());
+    const settings = environment({ PORT: port, PERSISTED_DOCUMENTS: manifest, NODE_OPTIONS: tellListening });
+    await initStore(settings.STATE_URL);
+    const url = `http://127.0.0.1:${port}`;
+    const isReady = () =>
+      fetch(`${url}/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    const launched = launch(settings);
+    const end = async () => void launched.child.kill('SIGKILL');
+    return { ...launched, url, isReady, [Symbol.asyncDispose]: end };
+  }
+
+  /** Sends SIGTERM, and waits until the primary stops its workers. */
+  async function terminate(bankql: ReturnType<typeof launch>) {
+    bankql.child.kill('SIGTERM');
+    const isStopping = () => withMessage(bankql, 'bankql stops').length === 1;
+    await until(() => isStopping() || bankql.child.exitCode !== null);
+    expect(bankql.output()).toContain('bankql stops');
+  }
+
+  test('before one serves', async () => {
+    const { manifest, reached, release } = holdStarts();
+    await using bankql = await launchHeld(manifest);
+    const first = await reached();
+    await terminate(bankql);
+    await release(first);
+    expect(await bankql.ended).toBe(0);
+    expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
+    expect(listening(bankql)).toBe(0);
+  });
+
+  test('before it can receive messages', async () => {
+    const { manifest, reached, release } = holdStarts();
+    await using bankql = await launchHeld(manifest);
+    await until(() => workersOf(bankql).length === 1);
+    const [worker = 0] = workersOf(bankql);
+    process.kill(worker, 'SIGSTOP');
+    await terminate(bankql);
+    process.kill(worker, 'SIGCONT');
+    await release(await reached());
+    expect(await bankql.ended).toBe(0);
+    expect(listening(bankql)).toBe(0);
+  });
+
+  test('between the first and the last: a payment of the first one ends', async () => {
+    const { manifest, reached, release } = holdStarts();
+    await using bankql = await launchHeld(manifest);
+    await release(await reached());
+    await until(bankql.isReady);
+    const last = await reached();
+    const { arrived, answer: answerPayment } = hold(bank);
+    const paid = payToTheEnd(bankql.url, transfer('half-started'));
+    await Promise.race([arrived, paid.then(neverSent)]);
+    await terminate(bankql);
+    answerPayment();
+    expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
+    await release(last);
+    expect(await bankql.ended).toBe(0);
+    expect(bank.of('half-started')).toHaveLength(1);
+    expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
+    // The port stays closed.
+    expect(listening(bankql)).toBe(1);
+  });
+
+  test('that takes the place of another', async () => {
+    const { manifest, reached, release } = holdStarts();
+    await using bankql = await launchHeld(manifest);
+    await release(await reached());
+    await until(bankql.isReady);
+    await release(await reached());
+    await until(() => withMessage(bankql, 'bankql serves').length === 1);
+    process.kill(workersOf(bankql)[0] ?? 0, 'SIGKILL');
+    const successor = await reached();
+    await terminate(bankql);
+    await release(successor);
+    expect(await bankql.ended).toBe(0);
+    expect(bankql.output()).not.toContain('cannot');
+  });
+
+  test('that gets it too, as from a terminal, before it can ignore it', async () => {
+    const manifest = join(folder, 'not-held.json');
+    writeFileSync(manifest, JSON.stringify({ first: '{ __typename }' }));
+    await using bankql = await launchHeld(manifest);
+    await until(() => workersOf(bankql).length === 1);
+    const [worker = 0] = workersOf(bankql);
+    // On a slow machine it may ignore the signal already, which changes nothing.
+    process.kill(worker, 'SIGSTOP');
+    process.kill(worker, 'SIGTERM');
+    await terminate(bankql);
+    process.kill(worker, 'SIGCONT');
+    expect(await bankql.ended).toBe(0);
+    expect(bankql.output()).not.toContain('cannot');
+  });
+
+  test('and that cannot start', async () => {
+    const { manifest, reached } = holdStarts();
+    await using bankql = await launchHeld(manifest);
+    const first = await reached();
+    await terminate(bankql);
+    await first.close();
+    expect(await bankql.ended).toBe(0);
+  });
 });
 
 describe('a start that fails', () => {

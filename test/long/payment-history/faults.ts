@@ -98,7 +98,12 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
     case 'end of a body without a length':
       return unknown(writeThen('end', `HTTP/1.1 200 OK\r\n${json}\r\n\r\n{"id":"tx`));
     case 'refuse':
-      return { name, ends: 'REJECTED', executed: false, act: reply(of(refusals), '{"message":"no"}') };
+      return {
+        name,
+        ends: 'REJECTED',
+        executed: false,
+        act: reply(of(refusals), '{"message":"Insufficient funds"}'),
+      };
     case 'an unclear 4xx':
       return unknown(reply(of(unclear), '{"message":"no"}', { 'Retry-After': '0' }));
     case 'a 5xx':

@@ -288,6 +288,40 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
       });
     });
 
+    describe('a clock that falls back by a month, and is put right later', () => {
+      const fall = retentionMs + 24 * hour;
+
+      test.each([done, rejected])('frees no key of the time between: $state', async (outcome) => {
+        await begin({ id: 'earlier' });
+        await end(done, { id: 'earlier' });
+        await pass(-fall);
+        await begin();
+        await end(outcome);
+        const { now, newestEndAt } = await store.count();
+        const record = await find();
+        // Only the time from which the retention is counted is not the clock's.
+        expect(record?.createdAt).toBeGreaterThan(now - hour);
+        expect(record?.createdAt).toBeLessThanOrEqual(now);
+        expect(record?.leaseUntil).toBe((record?.createdAt ?? 0) + lease);
+        expect(record?.updatedAt).toBeGreaterThan(now + fall - hour);
+        expect(newestEndAt).toBe(record?.updatedAt);
+        await pass(fall);
+        expect(await begin({ trackId: 'attempt-2' })).toMatchObject({ ...outcome, trackId });
+      });
+
+      test('ends no lease before its time', async () => {
+        await begin({ id: 'earlier' });
+        await end(done, { id: 'earlier' });
+        await pass(-fall);
+        await begin();
+        await pass(lease);
+        await find();
+        expect(await find()).toMatchObject({ state: 'UNKNOWN' });
+        const { now } = await store.count();
+        expect((await find())?.updatedAt).toBeLessThanOrEqual(now);
+      });
+    });
+
     describe('settle', () => {
       test.each(['DONE', 'REJECTED'] as const)('makes an UNKNOWN record %s, once', async (state) => {
         await begin();
@@ -468,16 +502,23 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
     });
 
     test('counts what is there', async () => {
-      expect(await store.count()).toMatchObject({ pending: 0, unknown: 0, newestAt: null });
+      expect(await store.count()).toMatchObject({
+        pending: 0,
+        unknown: 0,
+        newestAt: null,
+        newestEndAt: null,
+      });
       await begin({ id: 'a' });
       await begin({ id: 'b' });
       await end(done, { id: 'b' });
+      const ended = await store.find('b');
       await begin({ id: 'c' });
       await end(unknown, { id: 'c' });
       const newest = await store.find('c');
       expect(await store.count()).toMatchObject({
         ...{ pending: 1, unknown: 1 },
         newestAt: newest?.createdAt,
+        newestEndAt: ended?.updatedAt,
       });
     });
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-connection-string';
+import { checkKeyPair } from '../../../key-pair.ts';
 
 /** Options of pg, as it names them. */
 type FurtherOptions = Pick<
@@ -194,7 +195,7 @@ function decoded(text: string): string {
 export const shownAddress = ({ host, port, database }: PostgresAddress): string =>
   `postgres://${host.includes(':') && !host.startsWith('/') ? `[${host}]` : host}:${port}/${database}`;
 
-/** Options with which pg connects. Errors: those of a file that cannot be read. */
+/** Options with which pg connects. Errors: those of a file that cannot be used. */
 export const clientOptions = async ({ tls, password, ...address }: PostgresAddress) =>
   ({
     ...address,
@@ -208,6 +209,7 @@ async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresT
   const [ca, cert, privateKey] = await Promise.all(
     [rootCertificate, certificate, key].map((file) => file && readFile(file, 'utf8')),
   );
+  if (cert && privateKey) checkKeyPair(cert, privateKey);
   return {
     rejectUnauthorized: mode !== 'require' || ca !== undefined,
     ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),

@@ -1,13 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type ClientBase, DatabaseError } from 'pg';
 import { z } from 'zod';
-import { madeByOther, missingStore } from '../missing-store.ts';
+import { madeByOther, missingStore, storeFormat } from '../missing-store.ts';
 import { ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
 
 /** Checks whether a server is the one that the records were written to. The only row of bankql.store identifies that server. */
-
-/** The version of the tables. bankql 0.3 had version 2. */
-const tablesVersion = 3;
 
 const serverRow = z.object({
   /** Differs in a new cluster. Null if the server does not show it, as with some hosted servers. */
@@ -19,8 +16,10 @@ const serverRow = z.object({
 const storeRow = serverRow.extend({
   id: z.string(),
   secret: z.string(),
+  /** Why records are missing, as a process has found out. Null from an operator's decision on. */
+  loss: z.string().nullable(),
   loss_accepted_by: z.string().nullable(),
-  /** Changes when an operator continues with a server that may lack records. */
+  /** When an operator decided to continue with a server that may lack records. Later than any earlier decision. */
   loss_accepted_at: z.date().nullable(),
 });
 export type ServerIdentity = Readonly<z.infer<typeof serverRow>>;
@@ -30,7 +29,7 @@ export const createStoreTable = `CREATE TABLE bankql.store (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), version integer NOT NULL,
   id text NOT NULL, secret text NOT NULL,
   system_identifier text, timeline integer, standbys_confirm boolean NOT NULL,
-  loss_accepted_by text, loss_accepted_at timestamptz)`;
+  loss text, loss_accepted_by text, loss_accepted_at timestamptz)`;
 
 /** The identity of a new store, or of a store that continues after the loss of its row. */
 export const newIdentity = (): Pick<StoreIdentity, 'id' | 'secret'> => ({
@@ -56,14 +55,19 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
 }
 
 /**
- * Compares a server with the one that a store was last seen on.
+ * Compares a server with the one that a store was last seen on. `isWatched`: this process ran before a change, and the newest
+ * record that it knows is there.
  * Shape: `loss` says why records may be missing; `change` describes a change without a loss. Both may be null.
  */
 export function compareServers(
   stored: ServerIdentity,
   server: ServerIdentity,
+  isWatched: boolean,
 ): { loss: string | null; change: string | null } {
-  const lost = (because: string) => ({ loss: `${because}, so that records may be missing`, change: null });
+  const lost = (because: string, remedy = '') => ({
+    loss: `${because}, so that records may be missing${remedy}`,
+    change: null,
+  });
   const [from, to] = [stored.timeline, server.timeline];
   if (stored.system_identifier !== null && server.system_identifier !== null)
     if (stored.system_identifier !== server.system_identifier)
@@ -75,7 +79,12 @@ export function compareServers(
   if (to < from) return lost(`${step}, that of an old primary or an old copy`);
   if (!stored.standbys_confirm)
     return lost(
-      `${step}, that of a standby which did not have to confirm payments (synchronous_standby_names was empty)`,
+      `${step}, that of a standby which did not have to confirm payments (synchronous_standby_names was empty, or synchronous_commit local or off)`,
+    );
+  if (!isWatched)
+    return lost(
+      `${step} while no bankql ran that could compare them`,
+      `. If it is your synchronous standby, nothing is lost: \`bankql payments accept-loss\`. If it was restored from a backup: \`bankql payments accept-loss --from-log FILE\` first`,
     );
   return { loss: null, change: `${step}, that of a standby which had to confirm payments` };
 }
@@ -85,13 +94,13 @@ const missing = new Set(['42P01', '3F000']);
 
 /**
  * The row of bankql.store; null if it is missing.
- * Errors: ServerIdentityRefused if there are no tables (`noTables`), or those of another version.
+ * Errors: TablesMissing; ServerRefused if the tables have another format.
  */
 export async function readStore(client: ClientBase, shown: string): Promise<StoreIdentity | null> {
   try {
     const { rows } = await client.query('SELECT * FROM bankql.store');
-    const version = rows[0] === undefined ? tablesVersion : rows[0].version;
-    if (version !== tablesVersion) throw new ServerRefused(madeByOther(version));
+    const format = rows[0] === undefined ? storeFormat : Number(rows[0].version);
+    if (format !== storeFormat) throw new ServerRefused(madeByOther(format));
     return rows[0] === undefined ? null : storeRow.parse(rows[0]);
   } catch (error) {
     if (error instanceof DatabaseError && missing.has(error.code ?? ''))
@@ -101,8 +110,18 @@ export async function readStore(client: ClientBase, shown: string): Promise<Stor
 }
 
 /**
+ * Writes that records are missing, unless an operator has decided since `row` was read. Then no process begins a payment, also
+ * after a restart, until an operator decides.
+ */
+export const writeLoss = (client: ClientBase, { id, loss_accepted_at }: StoreIdentity, loss: string) =>
+  client.query(
+    `UPDATE bankql.store SET loss = $1 WHERE id = $2 AND loss IS NULL AND loss_accepted_at IS NOT DISTINCT FROM $3`,
+    [loss, id, loss_accepted_at],
+  );
+
+/**
  * Writes which server the store is on. `acceptedBy`: the person who continues with it although records may be missing.
- * Errors: ServerIdentityRefused if the row is another store's.
+ * Errors: ServerRefused if the row is another store's.
  */
 export async function writeStore(
   client: ClientBase,
@@ -110,15 +129,19 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
+  // Milliseconds, as JavaScript keeps them.
+  const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::text IS NOT NULL THEN clock_timestamp() END)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::text IS NOT NULL THEN ${decidedAt} END)
       ON CONFLICT (only_row) DO UPDATE SET system_identifier = coalesce(excluded.system_identifier, store.system_identifier),
         timeline = coalesce(excluded.timeline, store.timeline), standbys_confirm = excluded.standbys_confirm,
+        loss = CASE WHEN excluded.loss_accepted_by IS NULL THEN store.loss END,
         loss_accepted_by = coalesce(excluded.loss_accepted_by, store.loss_accepted_by),
-        loss_accepted_at = coalesce(excluded.loss_accepted_at, store.loss_accepted_at)
+        loss_accepted_at = CASE WHEN excluded.loss_accepted_by IS NULL THEN store.loss_accepted_at
+          ELSE greatest(excluded.loss_accepted_at, store.loss_accepted_at + interval '1 millisecond') END
       WHERE store.id = excluded.id RETURNING *`,
-    [tablesVersion, id, secret, system_identifier, timeline, standbys_confirm, acceptedBy],
+    [storeFormat, id, secret, system_identifier, timeline, standbys_confirm, acceptedBy],
   );
   if (rows[0] === undefined) throw new ServerRefused('another store was made in its place');
   return storeRow.parse(rows[0]);

@@ -20,11 +20,13 @@ import {
   readStore,
   type ServerIdentity,
   type StoreIdentity,
+  writeLoss,
   writeStore,
 } from './identity.ts';
 import { type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
-import { type Change, type Statement, statementsFor } from './statements.ts';
+import { type Change, foundRow, type Statement, statementsFor } from './statements.ts';
 import { together } from './together.ts';
+import { lookFor, type Witness, Witnesses } from './witness.ts';
 
 export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
@@ -40,10 +42,12 @@ export interface PostgresDriverOptions {
   readonly statementTimeoutMs?: number;
   /** How long the start tries to reach the server (default: 5 s). */
   readonly startTimeoutMs?: number;
+  /** How often the server is checked over a new connection (default: 10 s). */
+  readonly lookEveryMs?: number;
 }
 
 /** Searches and purges have connections of their own, so that nothing waits behind them. */
-const maxConnections = { payments: 6, searches: 2 };
+const maxConnections = { payments: 6, searches: 2, looks: 1 };
 /**
  * Prepared statements are planned once, perhaps while the table is empty. These settings make the plan use the indexes anyway.
  */
@@ -58,6 +62,9 @@ const usualStatementTimeoutMs = 3_000;
 const marginMs = 1_000;
 const usualStartTimeoutMs = 5_000;
 const startPauseMs = 250;
+const usualLookEveryMs = 10_000;
+/** The processes of a store delete a row after its retention, each by its own time: the times differ by less. */
+const retentionMarginMs = 10 * 60_000;
 /** A connection is replaced after this time, and so checked again. */
 const maxLifetimeSeconds = 600;
 /** How often an insert is tried while others store and delete the row. */
@@ -97,7 +104,8 @@ class ConnectionBroken extends WriteUncertain {}
 export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
   const { address, retentionMs, allowVolatile = false, readOnly = false, onNotice = () => {} } = options;
   const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
-  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow, retentionMs });
+  const { lookEveryMs = usualLookEveryMs } = options;
+  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow });
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
@@ -106,9 +114,11 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const provisional = newIdentity();
   /** The loss that the last check of a connection found. */
   let loss: string | null = null;
+  const witnesses = new Witnesses();
 
+  const shown = shownAddress(address);
   const unavailable = (reason: string) =>
-    new StoreUnavailable(`The payment store ${shownAddress(address)} is not available: ${reason}.`);
+    new StoreUnavailable(`The payment store ${shown} is not available: ${reason}.`);
 
   function notify(text: string): void {
     if (!notices.has(text)) onNotice(text);
@@ -128,13 +138,13 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     await checkIdentity(client, session);
   }
 
-  /** Finds out whether a connection leads to the server that the records were written to. */
+  /** Finds out whether a connection leads to the server that the records were written to, and whether it has them. */
   async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
-    const row = await readStore(client, shownAddress(address));
+    const row = await readStore(client, shown);
     const server = await readServer(client);
     session.timeline = server.timeline;
-    session.loss = loss =
-      row === null ? 'its row in bankql.store is missing' : await accept(client, row, server);
+    const reason = row === null ? 'its row in bankql.store is missing' : await accept(client, row, server);
+    session.loss = loss = reason && `The payment store ${shown} may lack records: ${reason}.`;
   }
 
   /** Shape: why the server is not accepted, or null. */
@@ -145,17 +155,29 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   ): Promise<string | null> {
     known ??= row;
     if (row.id !== known.id) return 'another store was made in its place; if that is meant, restart bankql';
-    const result = compareServers(expectedServer(row, known), server);
-    if (result.loss !== null) return result.loss;
-    if (result.change !== null)
-      notify(`The payment store ${shownAddress(address)} goes on: ${result.change}.`);
+    const isDecided = decidedAt(row) > decidedAt(known);
+    if (isDecided) witnesses.forget();
+    const witness = witnesses.newest;
+    const { now, isThere, newest } = await lookFor(client, witness);
+    const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
+    // This process may have deleted it meanwhile, and any process after its retention.
+    const isMissing = witness !== null && !isThere && witnesses.has(witness);
+    const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
+    const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);
+    if (reason !== null) {
+      if (isLost && !readOnly) await writeLoss(client, row, reason);
+      return reason;
+    }
+    if (isMissing) witnesses.drop(witness.id);
+    else if (newest !== null) witnesses.settled(newest);
+    if (compared.change !== null) notify(`The payment store ${shown} goes on: ${compared.change}.`);
     if (server.system_identifier === null)
       notify(
-        'The server does not say which one it is: bankql does not notice if an older copy takes its place.',
+        'The server does not say which one it is: a bankql that starts does not notice if another server has taken its place.',
       );
-    const now = { ...row, ...withoutNulls(server) };
-    const isWritten = readOnly || JSON.stringify(now) === JSON.stringify(row);
-    known = isWritten ? now : await writeStore(client, row, server);
+    const current = { ...row, ...withoutNulls(server) };
+    const isWritten = readOnly || JSON.stringify(current) === JSON.stringify(row);
+    known = isWritten ? current : await writeStore(client, row, server);
     return null;
   }
 
@@ -195,10 +217,13 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     try {
       await endLeftBehind(client);
       if (check || loss !== null || session.loss !== null) await checkIdentity(client, session);
-      if (begins && session.loss !== null) throw new ServerRefused(session.loss);
     } catch (error) {
       client.release(true);
       throw unavailable(reasonOf(error));
+    }
+    if (begins && session.loss !== null) {
+      client.release(true);
+      throw new StoreUnavailable(session.loss);
     }
     session.warning = null;
     let result: QueryResult;
@@ -218,7 +243,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     // For example, the commit is on the disk, and an operator ended its wait for a standby.
     if (session.warning !== null && !allowVolatile)
       throw new WriteUncertain(unavailable(`the server warned: ${session.warning}`).message);
-    return result;
+    const { rows, rowCount } = result;
+    return { rows, rowCount, isTrusted: session.warning === null && session.loss === null };
   }
 
   /**
@@ -242,18 +268,34 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     }
   }
 
+  /** Rows that were found or inserted. `isTrusted`: whether the server is the right one, and has warned of nothing. */
+  function see(rows: readonly unknown[], isTrusted: boolean): z.infer<typeof foundRow>[] {
+    const found = z.array(foundRow).parse(rows);
+    for (const row of found)
+      if (!row.is_witnessed) void look();
+      // Others may delete a PENDING row. A row from the future would stay the newest.
+      else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
+    return found;
+  }
+
   async function find(id: string): Promise<StoredRow | null> {
-    const { rows } = await callAgain(payments, () => statements.find(id));
-    return rows[0] === undefined ? null : storedRow.parse(rows[0]);
+    const statementOf = () => statements.find(id, witnesses.newest?.id ?? null);
+    const { rows, isTrusted } = await callAgain(payments, statementOf);
+    return see(rows, isTrusted)[0] ?? null;
   }
 
   async function insertAll(
     rows: readonly NewRow[],
     options: CallOptions,
   ): Promise<(row: NewRow) => StoredRow | null> {
-    const statementOf = (isAgain: boolean) => statements.insert(rows, known?.id ?? '', isAgain);
-    const found = z.array(storedRow).parse((await callAgain(payments, statementOf, options)).rows);
-    const byId = new Map(found.map((row) => [row.id, row] as const));
+    const statementOf = (isAgain: boolean) =>
+      statements.insert(rows, known?.id ?? '', witnesses.newest?.id ?? null, isAgain);
+    const { rows: found, isTrusted } = await callAgain(payments, statementOf, options);
+    const byId = new Map(see(found, isTrusted).map((row) => [row.id, row] as const));
+    for (const { id, version } of rows) {
+      const stored = byId.get(id);
+      if (stored?.version === version && isTrusted) witnesses.begun(stored);
+    }
     return ({ id }) => byId.get(id) ?? null;
   }
   const insertOne = together((rows: readonly NewRow[]) => insertAll(rows, { begins: true }));
@@ -275,7 +317,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   });
 
   const connection = await clientOptions(address).catch(({ message }: Error) => {
-    throw openError(new ServerRefused(`a file of STATE_URL cannot be read: ${message}`), address);
+    throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
   });
   const createPool = (max: number, settings: Settings): Pool =>
     new Pool({
@@ -291,10 +333,22 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     }).on('error', () => {});
   const payments = createPool(maxConnections.payments, plannedOnce);
   const searches = createPool(maxConnections.searches, {});
+  const looks = createPool(maxConnections.looks, {});
+
+  /** Checks the server over a new connection: over an old one, a server in its place would not be noticed. */
+  async function look(): Promise<void> {
+    await connect(looks).then(
+      ({ client }) => client.release(true),
+      // Whoever calls the server finds out as well.
+      () => {},
+    );
+  }
+  const looking = setInterval(() => void look(), lookEveryMs).unref();
 
   async function close(): Promise<void> {
+    clearInterval(looking);
     const isOver = new AbortController();
-    const ended = Promise.all([payments.end(), searches.end()]);
+    const ended = Promise.all([payments, searches, looks].map((pool) => pool.end()));
     // A server that does not answer would never confirm the end of a connection.
     await Promise.race([ended, delay(marginMs, undefined, { signal: isOver.signal })]);
     isOver.abort();
@@ -332,8 +386,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       return rows.length > 0;
     },
     async compareAndSet(id, version, change) {
-      const job = { id, version, change };
-      if (await changeOne(job)) return true;
+      // Before it is deleted: another call must not look for it then.
+      if (change === null) witnesses.drop(id);
+      if (await changeOne({ id, version, change })) {
+        if (change !== null && change.state !== 'PENDING') witnesses.ended(id);
+        return true;
+      }
       // The first of two calls may have committed the change.
       return ((await find(id))?.version ?? null) === (change?.version ?? null);
     },
@@ -346,8 +404,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const { rows } = await callAgain(payments, () => statements.count);
       return rowCounts.parse(rows[0]);
     },
-    async purge() {
-      const { rowCount } = await callAgain(searches, () => statements.purge);
+    async purge(before) {
+      const { rowCount } = await callAgain(searches, () => statements.purge(before));
       return rowCount ?? 0;
     },
 
@@ -356,6 +414,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
         const { client, session } = await connect(payments);
         try {
           known = await writeStore(client, known ?? provisional, await readServer(client), acceptedBy);
+          witnesses.forget();
           session.loss = loss = null;
         } finally {
           client.release(true);
@@ -369,13 +428,18 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
+/** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
+const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
+
+const lacks = ({ id, created_at }: Witness): string =>
+  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;
+
 /**
  * The server that the store must be on. This process may know a later promotion than the row of an old primary, and
- * whether standbys had to confirm the last payments. After an operator's decision, the row counts.
+ * whether standbys had to confirm the last payments.
  */
 function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentity {
-  const isDecided = row.loss_accepted_at?.getTime() !== known.loss_accepted_at?.getTime();
-  if (isDecided || row.system_identifier !== known.system_identifier || row.timeline === null) return row;
+  if (row.system_identifier !== known.system_identifier || row.timeline === null) return row;
   return {
     ...row,
     timeline: Math.max(row.timeline, known.timeline ?? 0),

@@ -23,18 +23,20 @@ const serverAnswer = z.object({
   fsync: z.string(),
   full_page_writes: z.string(),
   synchronous_commit: z.string(),
-  standbys_confirm: z.boolean(),
+  has_standbys: z.boolean(),
   pid: z.number(),
   started_at: z.string(),
 });
 
-/** Whether a commit waits for a standby, as the server is configured now. */
-export const standbysConfirm = "current_setting('synchronous_standby_names') <> ''";
+/** Whether a commit of this session waits for a standby, as the server is configured now. */
+export const standbysConfirm =
+  "(current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('local', 'off'))";
 
 const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only,
   current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-  current_setting('synchronous_commit') AS synchronous_commit, ${standbysConfirm} AS standbys_confirm,
+  current_setting('synchronous_commit') AS synchronous_commit,
+  current_setting('synchronous_standby_names') <> '' AS has_standbys,
   pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
 interface SetUpOptions {
@@ -104,7 +106,7 @@ function checkServer(found: z.infer<typeof serverAnswer>, allowVolatile: boolean
     throw new ServerRefused(
       `its synchronous_commit is off, so that a crash forgets the last payments: ${remedy}`,
     );
-  if (commit === 'local' && found.standbys_confirm)
+  if (commit === 'local' && found.has_standbys)
     throw new ServerRefused(
       `its synchronous_commit is local, so that no standby confirms payments: ${remedy}`,
     );

@@ -1,6 +1,8 @@
-import type { NewRow, RowChange, RowQuery } from '../../driver.ts';
+import { z } from 'zod';
+import { type NewRow, type RowChange, type RowQuery, storedRow } from '../../driver.ts';
 import {
   changedColumns,
+  changeTime,
   countSql,
   type Dialect,
   expired,
@@ -26,6 +28,9 @@ const purgeBatch = 500;
 /** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
 const storable = (value: string | null) => value?.replaceAll('\0', '\u2400') ?? null;
 
+/** A row that was found. `is_witnessed`: false if the store lacks the witness. */
+export const foundRow = storedRow.extend({ is_witnessed: z.boolean() });
+
 /** The change that compareAndSet makes to a row. */
 export interface Change {
   readonly id: string;
@@ -38,19 +43,25 @@ export function statementsFor(dialect: Dialect) {
   const stored = storedColumns(now);
   const given = givenColumns.join(', ');
   const arrays = (count: number) => Array.from({ length: count }, (_, n) => `$${n + 1}::text[]`).join(', ');
-  const [leaseMs, storeId] = [givenColumns.length + 1, givenColumns.length + 2];
+  const leaseMs = givenColumns.length + 1;
+  const [storeId, witness] = [leaseMs + 1, leaseMs + 2];
+  /** Whether the witness is there, if there is one. `number`: of its parameter. */
+  const isWitnessed = (number: number) =>
+    `($${number}::text IS NULL OR EXISTS (SELECT FROM ${table} WHERE id = $${number}))`;
   // In the order of their ids, so that two processes never wait for each other's rows.
   const insert = (onConflict: string) => `WITH inserted AS (
       INSERT INTO ${table} (${given}, ${timeColumns.join(', ')})
       SELECT ${[...givenColumns.map((name) => `given.${name}`), ...insertedTimes(now, 'given.lease_ms')].join(', ')}
       FROM unnest(${arrays(givenColumns.length)}, $${leaseMs}::bigint[]) AS given (${given}, lease_ms), bankql.store
-      WHERE store.id = $${storeId} AND store.standbys_confirm = (${standbysConfirm}) ORDER BY given.id
+      WHERE store.id = $${storeId} AND store.loss IS NULL AND store.standbys_confirm = ${standbysConfirm}
+        AND ${isWitnessed(witness)} ORDER BY given.id
       ON CONFLICT (id) DO ${onConflict} RETURNING ${stored})
-    SELECT * FROM inserted UNION ALL
-    SELECT ${stored} FROM ${table} WHERE id = ANY($1::text[]) AND id NOT IN (SELECT id FROM inserted)`;
-  const changed = [...changedColumns.map((name) => `${name} = given.${name}`), `updated_at = ${now}`].join(
-    ', ',
-  );
+    SELECT *, true AS is_witnessed FROM inserted UNION ALL
+    SELECT ${stored}, ${isWitnessed(witness)} FROM ${table} WHERE id = ANY($1::text[]) AND id NOT IN (SELECT id FROM inserted)`;
+  const changed = [
+    ...changedColumns.map((name) => `${name} = given.${name}`),
+    `updated_at = ${changeTime(dialect, 'given.state')}`,
+  ].join(', ');
   const change = `WITH given AS (
       SELECT * FROM unnest(${arrays(2 + changedColumns.length)}) AS given (id, expected, ${changedColumns.join(', ')})),
     replaced AS (
@@ -71,13 +82,20 @@ export function statementsFor(dialect: Dialect) {
     ON CONFLICT (id) DO NOTHING RETURNING id`;
 
   return {
-    insert: (rows: readonly NewRow[], store: string, isAgain: boolean): Statement => ({
+    /** Inserts nothing if it is another store, or one that lacks the witness. */
+    insert: (
+      rows: readonly NewRow[],
+      store: string,
+      witnessId: string | null,
+      isAgain: boolean,
+    ): Statement => ({
       name: isAgain ? 'bankql insert again' : 'bankql insert',
       text: isAgain ? texts.insertAgain : texts.insert,
       values: [
         ...givenColumns.map((name) => rows.map((row) => storable(row[name]))),
         rows.map((row) => row.lease_ms),
         store,
+        witnessId,
       ],
     }),
     recover: (row: NewRow, createdAt: number): Statement => ({
@@ -93,20 +111,20 @@ export function statementsFor(dialect: Dialect) {
         ...changedColumns.map((name) => changes.map((each) => storable(each.change?.[name] ?? null))),
       ],
     }),
-    find: (id: string): Statement => ({
+    find: (id: string, witnessId: string | null): Statement => ({
       name: 'bankql find',
-      text: `SELECT ${stored} FROM ${table} WHERE id = $1`,
-      values: [id],
+      text: `SELECT ${stored}, ${isWitnessed(2)} AS is_witnessed FROM ${table} WHERE id = $1`,
+      values: [id, witnessId],
     }),
     search: (query: RowQuery): Statement => {
       const { text, values } = searchSql(query, dialect);
       return { text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) };
     },
     count: { text: countSql(dialect), values: [] },
-    purge: {
+    purge: (before: number): Statement => ({
       text: `DELETE FROM ${table} WHERE id IN (
-        SELECT id FROM ${table} WHERE ${expired(dialect)} LIMIT ${purgeBatch} FOR UPDATE SKIP LOCKED)`,
-      values: [],
-    },
+        SELECT id FROM ${table} WHERE ${expired('$1')} LIMIT ${purgeBatch} FOR UPDATE SKIP LOCKED)`,
+      values: [before],
+    }),
   };
 }

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { hrtime } from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
 import type { NewRow, RowChange, RowQuery } from '../../driver.ts';
-import { madeByOther } from '../missing-store.ts';
+import { madeByOther, storeFormat } from '../missing-store.ts';
 import {
   changedColumns,
+  changeTime,
   columnDefinitions,
   countSql,
   type Dialect,
@@ -20,9 +21,6 @@ import {
 
 /** The tables of a SQLite payment store, and the statements on them. */
 
-/** Versions 1 to 3 are those of bankql 0.1 to 0.3. */
-const schemaVersion = 4;
-
 /** meta: one row, with the secret of the store. */
 const tables = `
   CREATE TABLE payment (${columnDefinitions.join(', ')}) STRICT;
@@ -30,7 +28,7 @@ const tables = `
     .map(([name, on]) => `CREATE INDEX ${name} ON payment ${on};`)
     .join('\n')}
   CREATE TABLE meta (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), secret TEXT NOT NULL) STRICT;
-  PRAGMA user_version = ${schemaVersion};`;
+  PRAGMA user_version = ${storeFormat};`;
 
 /** Creates the tables in an empty database, in the caller's transaction. */
 export function createTables(database: DatabaseSync): void {
@@ -41,16 +39,16 @@ export function createTables(database: DatabaseSync): void {
 /**
  * Reads the secret of a store.
  * Shape:  null if the database is empty.
- * Errors: an Error with the reason if it is not a store of this version.
+ * Errors: an Error with the reason if it is not a store of this format.
  */
 export function readSecret(database: DatabaseSync): string | null {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  if (version === schemaVersion) {
+  const format = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (format === storeFormat) {
     const secret = database.prepare('SELECT secret FROM meta').get()?.secret;
     if (typeof secret === 'string') return secret;
     throw new Error('its secret is gone: put a backup back');
   }
-  if (version !== 0) throw new Error(madeByOther(version));
+  if (format !== 0) throw new Error(madeByOther(format));
   if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) return null;
   throw new Error('it belongs to another program');
 }
@@ -65,8 +63,8 @@ const purgeStepMs = 10;
 export type RowMethods = ReturnType<typeof rowMethods>;
 
 /** `now`: an expression for the time, if it is not SQLite's. */
-export function rowMethods(database: DatabaseSync, retentionMs: number, now = sqliteNow) {
-  const dialect: Dialect = { table: 'payment', mark: '?', now, retentionMs };
+export function rowMethods(database: DatabaseSync, now = sqliteNow) {
+  const dialect: Dialect = { table: 'payment', mark: '?', now };
   const stored = storedColumns(now);
   const given = givenColumns.map((name) => `$${name}`).join(', ');
   const insertWith = (times: readonly string[]) =>
@@ -79,11 +77,11 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
   const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
   const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
   const replace = database.prepare(
-    `UPDATE payment SET ${changes}, updated_at = ${now} WHERE id = $id AND version = $expected`,
+    `UPDATE payment SET ${changes}, updated_at = ${changeTime(dialect, '$state')} WHERE id = $id AND version = $expected`,
   );
   const remove = database.prepare('DELETE FROM payment WHERE id = ? AND version = ?');
   const purge = database.prepare(
-    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired(dialect)} LIMIT 100)`,
+    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired('?')} LIMIT 100)`,
   );
   const count = database.prepare(countSql(dialect));
   return {
@@ -97,10 +95,10 @@ export function rowMethods(database: DatabaseSync, retentionMs: number, now = sq
     },
     find: (id: string): unknown => find.get(id) ?? null,
     count: (): unknown => count.get(),
-    purge(): number {
+    purge(before: number): number {
       const until = performance.now() + purgeStepMs;
       for (let deleted = 0; ; ) {
-        const step = Number(purge.run().changes);
+        const step = Number(purge.run(before).changes);
         deleted += step;
         if (step === 0 || performance.now() >= until) return deleted;
       }

@@ -10,7 +10,6 @@ import { type RowMethods, steadyMs } from './database.ts';
 interface SqliteOptions {
   /** The file. */
   readonly path: string;
-  readonly retentionMs: number;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs: number;
   /** How long the start waits for another process's lock, in milliseconds. */
@@ -22,7 +21,7 @@ interface SqliteOptions {
 }
 
 /** The data that a worker thread starts with. */
-export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'retentionMs' | 'readOnly'> {
+export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'readOnly'> {
   /** How many calls share a transaction at most. */
   readonly maxBatch: number;
   /** The inode of the file that the thread may open, as the first thread found it; null for any file. */
@@ -64,11 +63,11 @@ const minSearchMs = 10_000;
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
 export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
-  const { timeoutMs, startTimeoutMs, create, retentionMs, readOnly } = options;
+  const { timeoutMs, startTimeoutMs, create, readOnly } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   let inode: string | null = null;
-  const thread = createThread(path, () => ({ path, retentionMs, readOnly, inode, maxBatch: 64 }));
+  const thread = createThread(path, () => ({ path, readOnly, inode, maxBatch: 64 }));
   const atStart = { limitMs: startTimeoutMs + startMs, lockMs: startTimeoutMs };
   const opened = await thread.ask('open', [create], atStart).catch(async (error) => {
     await thread.end(timeoutMs);
@@ -77,7 +76,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { secret, ...file } = openedFile.parse(opened);
   inode = file.inode;
   // A search that waits is answered before the next one begins.
-  const searcher = createThread(path, () => ({ path, retentionMs, readOnly, inode, maxBatch: 1 }));
+  const searcher = createThread(path, () => ({ path, readOnly, inode, maxBatch: 1 }));
   const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
   const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
   const ask: AskRows = (method, ...args) =>
@@ -105,7 +104,7 @@ export const driverOver = (secret: string, ask: AskRows): Omit<StoreDriver, 'clo
   find: async (id) => storedRow.nullable().parse(await ask('find', id)),
   search: async (query) => storedRow.array().parse(await ask('search', query)),
   count: async () => rowCounts.parse(await ask('count')),
-  purge: async () => z.number().parse(await ask('purge')),
+  purge: async (before) => z.number().parse(await ask('purge', before)),
   async acceptLoss() {},
 });
 

@@ -11,7 +11,7 @@ import type { SqliteRequest, SqliteResponse, WorkerSettings } from './sqlite-dri
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, readOnly, retentionMs, maxBatch, inode: knownInode }: WorkerSettings = workerData;
+const { path, readOnly, maxBatch, inode: knownInode }: WorkerSettings = workerData;
 
 interface OpenFile {
   readonly database: DatabaseSync;
@@ -154,7 +154,7 @@ function opened(database: DatabaseSync, prepare: (database: DatabaseSync) => voi
     prepare(database);
     const secret = secretIn(database);
     if (secret === null) throw new MissingStore('it is empty');
-    return { database, methods: rowMethods(database, retentionMs), secret };
+    return { database, methods: rowMethods(database), secret };
   } catch (error) {
     database.close();
     throw error;

@@ -51,14 +51,14 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     postgres = await startPostgres(durable);
     await initPostgres(postgres.address);
   });
-  beforeEach(async () => void (await postgres.query('DELETE FROM bankql.payment')));
+  beforeEach(() => postgres.forgetPayments());
   afterAll(() => postgres.stop());
 
   test('a server that is down fails calls in time, and is used again when it is back', async () => {
     const driver = await open();
     await driver.insert(newRow('a'));
     await postgres.kill();
-    const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge()];
+    const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge(0)];
     for (const error of await Promise.all(calls.map(failure)))
       expect(error.message).toContain('is not available: ');
     // By now it is known that no connection is left: nothing was sent.

@@ -137,7 +137,7 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       expect(wrong).not.toContain('wr0ng');
       await expect(start('bankql')).rejects.toThrow(/it asks for a password, and STATE_URL has none/);
       await expect(start('bankql:x', 'sslrootcert=/none/ca.pem')).rejects.toThrow(
-        /cannot be used: a file of STATE_URL cannot be read: ENOENT.*\/none\/ca\.pem/,
+        /cannot be used: a file of STATE_URL cannot be used: ENOENT.*\/none\/ca\.pem/,
       );
     });
 

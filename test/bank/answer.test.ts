@@ -1,16 +1,18 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   brokenValueIn,
-  contentOf,
   type Drift,
-  ErrorInSuccess,
-  errorWords,
   parseResponse,
+  readAnswer,
+  readPlainAnswer,
   validateResponse,
-} from '../../src/bank/response.ts';
+} from '../../src/bank/answer.ts';
+import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/tolerance.ts';
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { canaries } from '../support/sample-calls.ts';
 
 const { getCustomer, getBranches, getTransaction, getAccountsScope } = operations;
 
@@ -485,5 +487,75 @@ describe('what an answer contains', () => {
     let error: object = { message: 'too deep' };
     for (let depth = 0; depth < 10_000; depth++) error = { error, title: String(depth) };
     expect(errorWords(error)).toBe('9995 9996 9997 9998 9999');
+  });
+});
+
+describe('the short way of a plain answer', () => {
+  const json = { 'content-type': 'application/json' };
+  const plain = '{"branches":[{"id":"b","acceptsDeposits":true}]}';
+
+  /** What the short way says of an answer, and what the long way says. */
+  function bothWays(
+    body: string | Buffer,
+    headers: Record<string, string> = json,
+    status = 200,
+    keepDigits = false,
+  ) {
+    const response = { status, headers, body: Buffer.from(body), milliseconds: 0 };
+    const call = client.prepare(getBranches, { ids: { bankId: 'B' }, credentials: canaries, keepDigits });
+    const drifts: Drift[] = [];
+    const long = () => readAnswer(call, response, { onDrift: (drift) => drifts.push(drift) });
+    return { short: readPlainAnswer(call, response), long, drifts };
+  }
+  const client = createTestClient('http://127.0.0.1:1');
+  afterAll(() => client.close());
+
+  test.each([
+    ['as most are', plain, json],
+    ['with its charset', plain, { 'content-type': 'application/json; charset=UTF-8' }],
+    ['without a record', '{"branches":[]}', json],
+    [
+      'with members that the contract does not have',
+      '{"branches":[{"acceptsDeposits":true,"x":{"y":1}}],"page":1}',
+      json,
+    ],
+  ])('is that of the long way, without drift: %s', (_, body, headers) => {
+    const { short, long, drifts } = bothWays(body, headers);
+    expect(short).toEqual(long().answer);
+    expect([short === undefined, long().isValid, drifts]).toEqual([false, true, []]);
+  });
+
+  test.each([
+    ['of another type', plain, { 'content-type': 'text/html' }],
+    ['without a type', plain, {}],
+    [
+      'in another charset',
+      Buffer.from(plain, 'utf16le'),
+      { 'content-type': 'application/json; charset=utf-16' },
+    ],
+    ['with a charset as its encoding', plain, { ...json, 'content-encoding': 'iso-8859-1' }],
+    ['with a byte order mark', `\ufeff${plain}`, json],
+    ['not in UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), json],
+    ['no JSON', '{"branches":', json],
+    ['nested too deeply', `${'['.repeat(200_000)}`, json],
+    ['bare', '[{"acceptsDeposits":true}]', json],
+    ['in another envelope', '{"branch":[{"acceptsDeposits":true}]}', json],
+    ['with an error beside the list', '{"branches":[],"error":{"message":"no"}}', json],
+    ['with a record that deviates', '{"branches":[{"acceptsDeposits":"true"}]}', json],
+    ['with a record that breaks the contract', '{"branches":[{"acceptsDeposits":{}}]}', json],
+    ['with a member in another spelling', '{"branches":[{"acceptsDeposits":true,"Name":"n"}]}', json],
+    ['with a quoted amount', '{"branches":[{"acceptsDeposits":true,"amount":"1.00"}]}', json],
+    [
+      'with too many records',
+      `{"branches":[${'{"acceptsDeposits":true},'.repeat(50_000)}{"acceptsDeposits":true}]}`,
+      json,
+    ],
+  ])('is not taken by an answer that is %s', (_, body, headers) => {
+    expect(bothWays(body, headers).short).toBeUndefined();
+  });
+
+  test('is taken neither by a part of an answer, nor for an update', () => {
+    expect(bothWays(plain, json, 206).short).toBeUndefined();
+    expect(bothWays(plain, json, 200, true).short).toBeUndefined();
   });
 });

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
-import { isEmpty } from '../contract/record.ts';
 import { mayBeMisspelled, otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
@@ -14,16 +13,14 @@ import {
   decoderOf,
   type HttpResponse,
   inUtf8,
+  isJsonType,
   otherCharsetOf,
   partialContent,
   textOf,
 } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
-
-const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
-
-export const isJsonType = (type: string): boolean => jsonType.test(type);
+import { contentOf, ErrorInSuccess, hasError, isRecord } from './tolerance.ts';
 
 /** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
@@ -71,7 +68,7 @@ export function parseResponse(
   if (response.status === partialContent) throw badResponse('is only a part (status 206)', details);
   if (saysEmpty(response)) return undefined;
   const type = response.headers['content-type'];
-  const isTyped = type === undefined || jsonType.test(String(type));
+  const isTyped = type === undefined || isJsonType(String(type));
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse(isBlank(response) ? 'is empty' : 'is not JSON by its content type', details);
   try {
@@ -346,180 +343,3 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
   new BankqlError('BANK_BAD_RESPONSE', `The bank's answer to ${details.operation} ${what}.`, details, {
     cause,
   });
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** The content of an answer: its record, or its list. */
-interface ResponseContent {
-  readonly value: unknown;
-  /** One of `responseDrifts`; null if the content is where the specification has it. */
-  readonly drift: 'envelope' | 'empty-record' | 'empty-body' | null;
-}
-
-/** An answer that contains an error, although its status is 2xx. */
-export class ErrorInSuccess extends Error {
-  override readonly name = 'ErrorInSuccess';
-}
-
-/** The names of members that contain an error, or the text of one. */
-export const errorName = /^(error|errors|fault)$/i;
-const wordName = /^(message|detail|error_description|title)$/i;
-/** Members that hold the code of an error. */
-export const codeName = /^(error[_-]?)?code$/i;
-/** Members that describe an error if the answer is known to be one: a record may have them too. */
-const reasonName = /^(reason|description)$/i;
-
-/**
- * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only
- * member, or under another spelling of its name; undefined if the answer has neither. A single record is accepted as a
- * list, and a list of one as a record.
- * Errors: ErrorInSuccess, also if there is an error next to the record or list: what the bank could not read is missing there,
- *         and an update would clear it.
- */
-export function contentOf(operation: Operation, json: unknown): ResponseContent | undefined {
-  const object = isObject(json) ? json : null;
-  const content = contentInPlace(operation, object) ?? contentElsewhere(operation, json);
-  if (content === undefined) {
-    if (object !== null && isError(object)) throw new ErrorInSuccess();
-    return undefined;
-  }
-  if (operation.answer === null) return content;
-  const { value, drift } = content;
-  if (object !== null && hasError(object)) throw new ErrorInSuccess();
-  if (drift !== null && isObject(value) && hasError(value)) throw new ErrorInSuccess();
-  return content;
-}
-
-/** The content of an answer that has it where the specification says. */
-function contentInPlace(operation: Operation, answer: JsonObject | null): ResponseContent | undefined {
-  if (answer === null) return undefined;
-  const { envelope } = operation;
-  if (envelope === null) return isRecord(operation, answer) ? { value: answer, drift: null } : undefined;
-  const listed = answer[envelope];
-  return Array.isArray(listed) ? { value: listed, drift: null } : undefined;
-}
-
-function contentElsewhere(operation: Operation, json: unknown): ResponseContent | undefined {
-  const isOneRecord = operation.envelope === null;
-  const isListRead = !isOneRecord && operation.kind === 'read';
-  if (json === undefined) return isListRead ? { value: [], drift: 'empty-body' } : undefined;
-  // A bank may leave out every field of a record. Only the answer to a payment must have the key of
-  // the list.
-  if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || isListRead))
-    return { value: isOneRecord ? json : [], drift: 'empty-record' };
-  for (const candidate of [...wrapped(operation, json), json]) {
-    const value = isOneRecord ? recordIn(operation, candidate) : listIn(operation, candidate);
-    if (value !== undefined) return { value, drift: 'envelope' };
-  }
-  return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
-}
-
-/** Whether an answer holds null in place of its list, and nothing beside it that may say why. */
-const hasNullList = (operation: Operation, json: unknown): boolean =>
-  isObject(json) &&
-  // `{"message": null}` may be an error without words.
-  envelopeNames(operation, json).some((name) => json[name] === null && !wordName.test(name)) &&
-  Object.values(json).every((value) => value === 0 || isEmpty(value));
-
-function recordIn(operation: Operation, candidate: unknown): JsonObject | undefined {
-  const only: unknown = Array.isArray(candidate) && candidate.length === 1 ? candidate[0] : candidate;
-  return isObject(only) && isRecord(operation, only) ? only : undefined;
-}
-
-function listIn(operation: Operation, candidate: unknown): unknown[] | undefined {
-  if (isList(candidate)) return candidate;
-  return isObject(candidate) && isOnlyRecord(operation, candidate) ? [candidate] : undefined;
-}
-
-/** Whether a value in an unexpected place is a list of records. */
-const isList = (value: unknown): value is unknown[] =>
-  Array.isArray(value) && (value.length === 0 || value.some(isObject));
-
-/** The values that an answer holds under one of the names of the operation's content. */
-const wrapped = (operation: Operation, json: unknown): unknown[] =>
-  isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
-
-/** The keys of an answer that are the operation's resource in any spelling, such as `other_accounts`. */
-export function envelopeNames({ resource }: Operation, json: object): readonly string[] {
-  const name = inCamelCase(resource);
-  const names = [name, `${name}s`, `${name}es`];
-  return Object.keys(json).filter((key) => names.includes(inCamelCase(key)));
-}
-
-const inCamelCase = (name: string) =>
-  name.replaceAll(/[-_ ]([a-z])/g, (_separator, letter: string) => letter.toUpperCase());
-
-/** Whether an object has a member of the operation's record. */
-function isRecord({ answer }: Operation, object: JsonObject): boolean {
-  if (answer === null) return true;
-  for (const name in object) if (Object.hasOwn(answer.shape, name)) return true;
-  return false;
-}
-
-/**
- * Whether an object in place of a list is the list's only record. Its members must distinguish it from an error, which
- * may also have a `message` or a `code`.
- */
-function isOnlyRecord({ answer }: Operation, object: JsonObject): boolean {
-  if (answer === null || hasError(object)) return false;
-  const isKnown = (name: string) => Object.hasOwn(answer.shape, name);
-  const present = Object.keys(object).filter((name) => object[name] != null);
-  return (
-    present.some((name) => isKnown(name) && !wordName.test(name)) &&
-    !present.some((name) => !isKnown(name) && wordName.test(name))
-  );
-}
-
-/** Whether an object holds an error, or only plain values, including a message. */
-function isError(object: JsonObject): boolean {
-  if (hasError(object)) return true;
-  const members = Object.entries(object);
-  return (
-    members.every(([, member]) => typeof member !== 'object' || member === null) &&
-    members.some(([name, member]) => wordName.test(name) && typeof member === 'string' && member !== '')
-  );
-}
-
-/** Whether an object holds an error. Called for every answer: comparing lengths first rules out most names cheaply. */
-function hasError(object: JsonObject): boolean {
-  for (const name in object)
-    if ((name.length === 5 || name.length === 6) && errorName.test(name) && !isNothing(object[name]))
-      return true;
-  return false;
-}
-
-/** How many levels of an error are searched for texts. */
-const maxDepth = 4;
-
-/**
- * Whether a member says that there is no error: null, false, an empty text, zeros or a word for none, an object with such a code, or an
- * object or array of only these.
- */
-function isNothing(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return !value || noError.test(String(value));
-  if (depth >= maxDepth) return false;
-  const members = Object.entries(value);
-  return (
-    members.some(([name, member]) => codeName.test(name) && /^0+$/.test(String(member))) ||
-    members.every(([, member]) => isNothing(member, depth + 1))
-  );
-}
-
-const noError = /^\s*(0+|false|none|null)\s*$/i;
-
-/** The texts of an answer that describe an error, including texts nested in the error. */
-export function errorWords(answer: object, depth = 0): string {
-  const words = Object.entries(answer)
-    .flatMap(([name, member]) => {
-      if (typeof member === 'string')
-        return [errorName, wordName, reasonName].some((names) => names.test(name)) ? member : [];
-      if (!errorName.test(name) || depth >= maxDepth) return [];
-      const errors: readonly unknown[] = Array.isArray(member) ? member : [member];
-      return errors.map((error) =>
-        isObject(error) ? errorWords(error, depth + 1) : typeof error === 'string' ? error : '',
-      );
-    })
-    .filter((text) => text !== '');
-  // Some frameworks repeat the text.
-  return [...new Set(words)].join(' ');
-}

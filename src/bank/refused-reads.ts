@@ -1,0 +1,55 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import { type HttpResponse, isSaidToBeEmpty, isSaidToEnd, otherCharsetOf, textOf } from './http-message.ts';
+
+type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
+
+/** The most refusals that are kept, and the longest body of one, in bytes. */
+const maxRefusals = 200;
+const maxLength = 16_384;
+
+/**
+ * The 401s that reads got in this process. A read executes nothing, so that the same answer to a payment refuses its caller, in whatever
+ * language. Two answers are the same if they differ only in digits, times and the ids of requests.
+ */
+export class RefusedReads {
+  readonly #shapes = new Set<string>();
+
+  note(response: Answered): void {
+    const shape = shapeOf(response);
+    if (shape === null || this.#shapes.has(shape)) return;
+    const [oldest] = this.#shapes;
+    if (this.#shapes.size >= maxRefusals && oldest !== undefined) this.#shapes.delete(oldest);
+    this.#shapes.add(shape);
+  }
+
+  has(response: Answered): boolean {
+    const shape = shapeOf(response);
+    return shape !== null && this.#shapes.has(shape);
+  }
+}
+
+/** What differs in two answers that say the same. */
+const changing = [
+  /(?<="(?:x[-_]?)?(?:request|correlation|trace|activity)[-_]?id"\s*:\s*)"[\w.:/+=-]{1,128}"/gi,
+  /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi,
+  /\b(?=[a-f]*\d)[\da-f]{16,64}\b/gi,
+  /\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4}\b/g,
+  /\d+(?:[.:,]\d+)*/g,
+];
+
+/** A hash of all that an answer says; null if it is no 401, leads to another place, or is not read as it was written. */
+function shapeOf(response: Answered): string | null {
+  const { status, headers, body } = response;
+  if (status !== 401 || headers.location !== undefined || headers['content-encoding'] !== undefined)
+    return null;
+  if (body.length > maxLength || !(body.length === 0 ? isSaidToBeEmpty(headers) : isSaidToEnd(headers)))
+    return null;
+  if (!isUtf8(body) || otherCharsetOf(response) !== null) return null;
+  const challenge = [headers['www-authenticate'] ?? ''].flat().join();
+  const said = `${challenge}\n${textOf(response).trim()}`;
+  return hash(
+    'sha256',
+    changing.reduce((text, pattern) => text.replaceAll(pattern, '#'), said),
+  );
+}

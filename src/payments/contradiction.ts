@@ -1,0 +1,57 @@
+import { isEmptyContainer, isEmptyText, type Sent, scalarOf, withoutUuids } from './answer-values.ts';
+import * as words from './payment-words.ts';
+import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
+
+/** Members that bankql does not know cannot decide, but they may say that another member is wrong. */
+
+interface ContradictionOptions {
+  readonly bankWords: BankWords;
+  readonly sent: Sent;
+}
+
+const isNo = (value: unknown): boolean => /^(?:false|no|n|0)$/i.test(scalarOf(value) ?? String(value));
+const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(scalarOf(value) ?? String(value));
+/** A counter of errors that is zero, or a flag that is not set. */
+const isNoFailure = (value: unknown): boolean =>
+  isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(scalarOf(value) ?? String(value));
+
+/** Whether a member, or anything inside it, speaks against an outcome. */
+export function contradicts(
+  [name, value]: readonly [name: string, value: unknown],
+  outcome: Meaning,
+  options: ContradictionOptions,
+): boolean {
+  const folded = fold(name);
+  if (outcome !== 'rejected' && words.failureName.test(folded)) return !isNoFailure(value);
+  if (typeof value === 'object' && value !== null) {
+    const isList = Array.isArray(value);
+    return Object.entries(value).some(([part, member]) =>
+      contradicts([isList ? name : part, member], outcome, options),
+    );
+  }
+  if (words.successName.test(folded) && (outcome === 'rejected' ? isYes(value) : isNo(value))) return true;
+  const text = scalarOf(value) ?? '';
+  // Zero is the code of a success in some banks.
+  if (words.statusNames.has(folded) && isNo(value) && text !== '0' && outcome !== 'rejected') return true;
+  if (outcome === 'rejected')
+    return (
+      words.statusNames.has(folded) && /done|accepted/.test(meaningOf(text, options.bankWords, true) ?? '')
+    );
+  const isOwn = folded === 'description' && value === options.sent.description;
+  return !isOwn && speaksAgainst(text, outcome, options.bankWords);
+}
+
+/** Longer texts are not read, so that they may say anything. */
+const maxText = 4000;
+
+/** Whether a text, or one or two words of a sentence, are those of a failure or, for an outcome that is done, of a pending payment. */
+export function speaksAgainst(said: string, outcome: Meaning, bankWords: BankWords): boolean {
+  if (words.taughtMeaning(said, bankWords) === 'done') return false;
+  if (said.length > maxText) return true;
+  if (!/\p{L}/u.test(said)) return words.taughtMeaning(said, bankWords) === 'rejected';
+  const text = withoutUuids(said);
+  if (isReason(words.readText(text, bankWords)) || words.failureInText.test(fold(text))) return true;
+  const single = text.split(/[^\p{L}\p{N}]+/u);
+  const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
+  return [text, ...single, ...pairs].some((word) => words.speaksAgainst(word, outcome, bankWords));
+}
