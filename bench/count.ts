@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { freePort } from '../test/support/loopback.ts';
 import { openBank } from './bank/stub.ts';
 import { bankql, bankqlOf, type Contender, launch } from './contenders.ts';
-import type { Command, Counts } from './counts/counted-process.ts';
+import type { Command, Counts, CoveredCalls } from './counts/counted-process.ts';
 import { AnswerReader } from './load/answer-reader.ts';
 import { askOnce, requestsOf } from './load/fire.ts';
 import { table } from './report/statistics.ts';
@@ -31,6 +31,8 @@ const { values: options } = parseArgs({
 const recorded = {
   promises: { q1: 29, q2: 195, q3: 12, q4: 78 },
   timers: { q1: 2, q2: 2, q3: 1, q4: 2 },
+  placeholders: { q1: 2, q2: 31, q3: 0, q4: 9 },
+  loads: { q1: 1, q2: 23, q3: 0, q4: 7 },
   kilobytes: 430,
 } as const;
 const margin = 1.1;
@@ -107,7 +109,7 @@ async function countOf(contender: Contender) {
   const sockets = await Promise.all(Array.from({ length: inFlight }, () => open(port)));
   const [socket] = sockets;
   if (socket === undefined) throw new Error('no connection');
-  const counted = new Map<string, Counts & { readonly calls: Record<string, number> }>();
+  const counted = new Map<string, Counts & CoveredCalls>();
   for (const shape of [q1(), q2(), q3, q4] satisfies Shape[]) {
     const requests = requestsOf(shape.query, port);
     let caller = 0;
@@ -119,7 +121,7 @@ async function countOf(contender: Contender) {
     await order(child, 'cover');
     await ask(socket, requests[caller++]);
     await delay(50);
-    counted.set(shape.name, { ...counts, calls: await order<Record<string, number>>(child, 'covered') });
+    counted.set(shape.name, { ...counts, ...(await order<CoveredCalls>(child, 'covered')) });
   }
   const requests = requestsOf(q2().query, port);
   const askAll = (from: number) => Promise.all(sockets.map((each, nth) => ask(each, requests[from + nth])));
@@ -148,8 +150,10 @@ for (const contender of contenders) {
     inParts(counts.timers),
     inParts(counts.immediates),
     inParts(counts.calls),
+    String(counts.marked.placeholders),
+    String(counts.marked.loads),
   ]);
-  const header = ['', 'promises', 'timers', 'immediates', 'function calls'];
+  const header = ['', 'promises', 'timers', 'immediates', 'function calls', 'placeholders', 'loads'];
   const kilobytes = Math.round(alive / 1000);
   process.stdout.write(
     `${contender.title}\n\n${table(header, rows)}\n\n${inFlight} Q2 in flight hold ${kilobytes} kB.\n\n`,
@@ -157,8 +161,10 @@ for (const contender of contenders) {
   const compare = (what: string, count: number, most: number) => {
     if (count > most * margin) exceeded.push(`${what}: ${count} instead of ${most}`);
   };
-  for (const [name, { promises, timers }] of counted) {
+  for (const [name, { promises, timers, marked }] of counted) {
     const { undici = 0, ...ownTimers } = timers;
+    compare(`${name}, placeholders`, marked.placeholders, Reflect.get(recorded.placeholders, name));
+    compare(`${name}, loads`, marked.loads, Reflect.get(recorded.loads, name));
     compare(`${name}, promises`, total(promises), Reflect.get(recorded.promises, name));
     compare(
       `${name}, timers without undici's ${undici}`,

@@ -33,18 +33,39 @@ const hook = createHook({
 const session = new Session();
 session.connect();
 
-async function functionCalls(): Promise<Record<string, number>> {
+/** Functions that are also counted by themselves: the file and the name of each. */
+const marked = {
+  /** Values of the answer that wait or fail, and resolvers that take `info`. */
+  placeholders: [/\/src\/executor\//, 'PendingField'],
+  /** Reads that no earlier read of the operation answers. */
+  loads: [/\/node_modules\/dataloader\//, 'load'],
+} as const;
+
+/** The function calls of one request, by the part of the process, and those of the marked functions. */
+export interface CoveredCalls {
+  readonly calls: Record<string, number>;
+  readonly marked: Record<keyof typeof marked, number>;
+}
+
+async function functionCalls(): Promise<CoveredCalls> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   await session.post('Profiler.stopPreciseCoverage');
   const calls: Record<string, number> = {};
-  const callsIn = ({ functions }: Profiler.ScriptCoverage) =>
-    functions.reduce((sum, { ranges: [own] }) => sum + (own && own.startOffset > 0 ? own.count : 0), 0);
+  const sums = { placeholders: 0, loads: 0 };
+  const callsIn = ({ functions }: Profiler.ScriptCoverage, name?: string) =>
+    functions
+      .filter(({ functionName }) => name === undefined || functionName === name)
+      .reduce((sum, { ranges: [own] }) => sum + (own && own.startOffset > 0 ? own.count : 0), 0);
   for (const script of result) {
     if (script.url.includes('/bench/counts/')) continue;
     const group = groupOf(script.url);
     calls[group] = (calls[group] ?? 0) + callsIn(script);
+    for (const what of ['placeholders', 'loads'] as const) {
+      const [file, name] = marked[what];
+      if (file.test(script.url)) sums[what] += callsIn(script, name);
+    }
   }
-  return calls;
+  return { calls, marked: sums };
 }
 
 /** What lives after a collection, in bytes. */

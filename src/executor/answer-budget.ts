@@ -6,8 +6,6 @@ export interface AnswerLimits {
   readonly values: number;
   /** The length of its JSON, in bytes. */
   readonly bytes: number;
-  /** How much one value of the answer counts in the process's total of values (default: 1). */
-  readonly cost?: number;
 }
 
 /** Counts the values of all answers of the process that are being built. */
@@ -138,17 +136,15 @@ export class AnswerBudget {
 
   /** Takes more of the process's values. The operation ends if its caller has none left. */
   #takeRoom(): void {
-    const { cost = 1 } = this.#limits;
-    const more = Math.ceil(Math.max((this.values - this.#room) * cost, valuesAtOnce));
+    const more = Math.ceil(Math.max(this.values - this.#room, valuesAtOnce));
     this.#addRoom(more);
     if (this.#holder?.takeValues(more) === false)
       this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
   }
 
   #addRoom(values: number): void {
-    const { values: most, cost = 1 } = this.#limits;
-    this.#room += values / cost;
-    this.valuesMark = Math.min(most, this.#room);
+    this.#room += values;
+    this.valuesMark = Math.min(this.#limits.values, this.#room);
   }
 
   /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */

@@ -14,6 +14,7 @@ import {
   type GraphQLSchema,
   GraphQLString,
   getArgumentValues,
+  getNamedType,
   getNullableType,
   isAbstractType,
   isLeafType,
@@ -26,11 +27,18 @@ import {
 } from 'graphql';
 import { getOrMake } from '../get-or-make.ts';
 import { nameBytes } from './answer-budget.ts';
+import { type IncrementalForm, type IncrementalResults, runIncrementally } from './defer.ts';
 import { attempt } from './errors.ts';
 import { run } from './execute.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
 import { knownResolver } from './known-resolvers.ts';
-import { collectFields, fragmentsOf, type SelectedField, type Selection } from './selection.ts';
+import {
+  collectFields,
+  type DeferredNode,
+  fragmentsOf,
+  type SelectedField,
+  type Selection,
+} from './selection.ts';
 
 /**
  * Compiles operations. Other executors determine for each record of each request which fields are selected, their types, and how
@@ -51,15 +59,24 @@ export interface PrepareOptions {
 export interface PreparedOperation {
   /**
    * Runs the operation. Never throws and never rejects. If the answer would be too large, it is only an
-   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer and @stream
-   * are ignored. `variables`: as graphql's getVariableValues coerces them.
+   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
+   * ignored. `variables`: as graphql's getVariableValues coerces them.
    */
   execute(
     context: unknown,
     variables: GraphQLResolveInfo['variableValues'],
     options?: ExecuteOptions,
   ): ExecutionResult | Promise<ExecutionResult>;
+  /** Runs the operation, and delivers fragments with @defer later. */
+  executeIncrementally(
+    form: IncrementalForm,
+    context: unknown,
+    variables: GraphQLResolveInfo['variableValues'],
+    options?: ExecuteOptions,
+  ): Promise<ExecutionResult | IncrementalResults>;
 }
+
+type Coerced = Readonly<Record<string, unknown>>;
 
 /** How many plans an operation keeps: one for each of the combinations of @skip and @include conditions that were used last. */
 const maxPlans = 8;
@@ -75,17 +92,19 @@ export const plansOf = (document: DocumentNode): number =>
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
   const details = { schema, operation, fragments: fragmentsOf(document), hideSuggestions };
+  const whole = { ...details, defers: false };
+  const inParts = { ...details, defers: true };
   const conditions = conditionsOf(document);
   /** In the order of their last use. */
   const plans = new Map<string, OperationPlan | GraphQLError>();
 
-  const compile = (coerced: Readonly<Record<string, unknown>>): OperationPlan | GraphQLError => {
+  const compile = (coerced: Coerced, details: OperationDetails): OperationPlan | GraphQLError => {
     const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
     return attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
   };
-  const planFor = (coerced: Readonly<Record<string, unknown>>): OperationPlan | GraphQLError => {
-    const key = conditions.map((name) => coerced[name]).join();
-    const plan = plans.get(key) ?? compile(coerced);
+  const planFor = (coerced: Coerced, details: OperationDetails): OperationPlan | GraphQLError => {
+    const key = [details.defers, ...conditions.map((name) => coerced[name])].join();
+    const plan = plans.get(key) ?? compile(coerced, details);
     plans.delete(key);
     plans.set(key, plan);
     const [oldest] = plans.keys();
@@ -95,23 +114,38 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
 
   return {
     execute(context, variableValues, executeOptions = {}) {
-      const plan = planFor(variableValues.coerced);
+      const plan = planFor(variableValues.coerced, whole);
       if (plan instanceof GraphQLError) return { errors: [plan], data: null };
       return run(new Execution(plan, context, variableValues, executeOptions));
+    },
+    async executeIncrementally(form, context, variableValues, executeOptions = {}) {
+      const plan = planFor(variableValues.coerced, inParts);
+      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+      return runIncrementally(new Execution(plan, context, variableValues, executeOptions), form);
     },
   };
 }
 
-/** The variables that @skip and @include use. */
+/** The variables that @skip, @include and @defer use. */
 function conditionsOf(document: DocumentNode): readonly string[] {
   const conditions = new Set<string>();
   visit(document, {
     Directive({ name, arguments: given }) {
-      if (name.value !== 'skip' && name.value !== 'include') return;
+      if (!['skip', 'include', 'defer'].includes(name.value)) return;
       for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
     },
   });
   return [...conditions];
+}
+
+interface CollectedField extends SelectedField {
+  readonly nodes: FieldNode[];
+}
+
+interface CollectedObject {
+  readonly names: readonly string[];
+  readonly fields: readonly CollectedField[];
+  readonly deferred: readonly (CollectedObject & { readonly label: string | undefined })[];
 }
 
 /** The properties of an operation that are known before it is executed. */
@@ -120,6 +154,8 @@ interface OperationDetails {
   readonly operation: OperationDefinitionNode;
   readonly fragments: GraphQLResolveInfo['fragments'];
   readonly hideSuggestions: boolean;
+  /** Whether fragments with @defer are delivered later. */
+  readonly defers: boolean;
 }
 
 /** An operation whose @skip and @include conditions are known. */
@@ -144,9 +180,44 @@ export class OperationPlan {
 
   /** Errors: GraphQLError if a condition is null. */
   compileObject(fieldNodes: Selection['fieldNodes'], type: GraphQLObjectType): ObjectPlan {
-    const { schema, fragments } = this.details;
+    return this.#planOf(this.#collect(fieldNodes, type, new Map()), type);
+  }
+
+  /** `outer`: the fields that the object has without these, by their names. A fragment does not execute them again. */
+  #collect(
+    fieldNodes: Selection['fieldNodes'],
+    type: GraphQLObjectType,
+    outer: ReadonlyMap<string, CollectedField>,
+  ): CollectedObject {
+    const { schema, fragments, defers } = this.details;
     const selection = { schema, fragments, variableValues: this.#conditions, fieldNodes };
-    return new ObjectPlan(collectFields(selection, type).map((field) => new FieldPlan(this, field, type)));
+    const deferred: DeferredNode[] = [];
+    const fields: CollectedField[] = [];
+    const names: string[] = [];
+    for (const { name, field, nodes } of collectFields(selection, type, defers ? deferred : null)) {
+      names.push(name);
+      const known = outer.get(name);
+      if (known === undefined) fields.push({ name, field, nodes: [...nodes] });
+      // What is selected below it is delivered with it.
+      else if (!isLeafType(getNamedType(field.type))) known.nodes.push(...nodes);
+    }
+    const all = new Map([...outer, ...fields.map((field) => [field.name, field] as const)]);
+    return {
+      names,
+      fields,
+      deferred: deferred.map((node) => ({ label: node.label, ...this.#collect([node], type, all) })),
+    };
+  }
+
+  #planOf({ fields, deferred }: CollectedObject, type: GraphQLObjectType): ObjectPlan {
+    return new ObjectPlan(
+      fields.map((field) => new FieldPlan(this, field, type)),
+      deferred.map((fragment) => ({
+        label: fragment.label,
+        names: fragment.names,
+        object: this.#planOf(fragment, type),
+      })),
+    );
   }
 }
 
@@ -159,13 +230,31 @@ export class ObjectPlan {
   readonly namesPrototype: boolean;
   /** Whether some fields may have been resolved before their object was there. */
   readonly hasEarly: boolean;
+  /** The fragments that are delivered later. */
+  readonly deferred: readonly DeferredPlan[];
+  /** All fields, also those of its fragments. */
+  readonly whole: ObjectPlan;
 
-  constructor(fields: readonly FieldPlan[]) {
+  constructor(fields: readonly FieldPlan[], deferred: readonly DeferredPlan[] = []) {
     this.fields = fields;
+    this.deferred = deferred;
+    this.whole =
+      deferred.length === 0
+        ? this
+        : new ObjectPlan([...fields, ...deferred.flatMap(({ object }) => object.whole.fields)]);
     this.hasEarly = fields.some(({ isEarly }) => isEarly);
     this.nameBytes = fields.reduce((bytes, { name }) => bytes + name.length + nameBytes, 0);
     this.namesPrototype = fields.some(({ name }) => name === '__proto__');
   }
+}
+
+/** A fragment that is delivered later. */
+export interface DeferredPlan {
+  readonly label: string | undefined;
+  /** The names of all its fields. */
+  readonly names: readonly string[];
+  /** Its fields that the object does not have without it. */
+  readonly object: ObjectPlan;
 }
 
 /** The static properties of a field's value, or of the entries of its list. */

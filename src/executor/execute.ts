@@ -10,7 +10,7 @@ import {
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
 import type { ObjectPlan, ValuePlan } from './compile.ts';
 import type { Execution } from './execution.ts';
-import { earlyResultsOf } from './known-resolvers.ts';
+import { earlyResultsOf, lateObjectOf } from './known-resolvers.ts';
 import {
   awaited,
   countDown,
@@ -25,7 +25,8 @@ import { ignoreRejections, isPromise } from './promises.ts';
 /** Executes a plan. Never throws and never rejects. */
 export function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
-    execution.isOver = true;
+    // Fragments may still be delivered.
+    execution.isOver = execution.fragments === null;
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
   };
@@ -78,9 +79,15 @@ async function executeSteps(execution: Execution, steps: readonly ObjectPlan[]):
  * Executes the selected fields of an object; returns the placeholder if some are pending. The fields are charged to the budget
  * after they have started. Errors: the error of a non-null field.
  */
-function executeFields(plan: ObjectPlan, source: unknown, place: Place): Data | PendingValue {
-  const { fields } = plan;
+export function executeFields(
+  plan: ObjectPlan,
+  source: unknown,
+  place: Place,
+): Data | PendingValue | typeof awaited {
+  const { fields, deferred } = plan;
   const { execution } = place;
+  if (deferred.length > 0 && execution.fragments?.admits(deferred.length) !== true)
+    return executeWhole(plan.whole, source, place);
   const { budget } = execution;
   const record = (typeof source === 'object' && source !== null ? source : Object(source)) as Data;
   const early = plan.hasEarly ? earlyResultsOf(record) : null;
@@ -127,7 +134,16 @@ function executeFields(plan: ObjectPlan, source: unknown, place: Place): Data | 
   budget.values += fields.length;
   budget.bytes += bytes;
   if (budget.values > budget.valuesMark || budget.bytes > budget.bytesMark) budget.check();
+  if (deferred.length > 0) execution.fragments?.add(deferred, source, place.container, data);
   return outstanding === 0 ? data : waitFor(place.container, data, outstanding);
+}
+
+/** Executes the fields of an object with those of its fragments, which are not delivered later. */
+function executeWhole(plan: ObjectPlan, source: unknown, place: Place) {
+  const late = lateObjectOf(source);
+  return late === null
+    ? executeFields(plan, source, place)
+    : place.awaitValue(late, (_plan, object, later) => executeFields(plan, object, later));
 }
 
 /** Makes an object or list wait for members that are outstanding. */

@@ -2,6 +2,7 @@ import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValue
 import { type SlicedOperation, slices } from '../load/slices.ts';
 import { AnswerBudget, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan } from './compile.ts';
+import type { DeferredFragment, Fragments } from './defer.ts';
 import { attempt } from './errors.ts';
 import { type PendingRoot, type PendingValue, Place } from './pending.ts';
 
@@ -26,12 +27,16 @@ export class Execution {
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly budget: AnswerBudget;
   readonly errors: GraphQLError[] = [];
+  /** The fragments of the answer that are delivered later. */
+  readonly deferred: DeferredFragment[] = [];
+  /** All fragments that are delivered later; null if the answer is one result. */
+  fragments: Fragments | null = null;
   /** Whether the answer is finished: values that arrive later are not completed. */
   isOver = false;
   /** The root fields that are being executed. */
   root: PendingRoot | null = null;
   readonly #options: ExecuteOptions;
-  readonly #arguments = new Map<FieldPlan, Arguments | GraphQLError>();
+  #arguments: Map<FieldPlan, Arguments | GraphQLError> | null = null;
   readonly #place: Place;
 
   constructor(
@@ -68,9 +73,9 @@ export class Execution {
   }
 
   /** Records the error of a nulled field or entry. Errors: AnswerLimitError. */
-  record(error: unknown): void {
+  record(error: unknown, errors: GraphQLError[] = this.errors): void {
     if (this.budget.countFailure())
-      this.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
+      errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
   }
 
   /** Ends an execution whose root is pending: nothing more is resolved or waited for. */
@@ -78,11 +83,13 @@ export class Execution {
     if (this.isOver) return;
     this.isOver = true;
     this.root?.propagateError(error);
+    this.fragments?.stop(error);
   }
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
   argumentsOf(field: FieldPlan): Arguments {
     if (field.arguments !== null) return field.arguments;
+    this.#arguments ??= new Map();
     let given = this.#arguments.get(field);
     if (given === undefined) {
       const { hideSuggestions } = this.plan.details;

@@ -60,3 +60,22 @@ export function keepEarlyResults<T extends object>(object: T, results: EarlyResu
 }
 
 export const earlyResultsOf = (object: object): EarlyResults | null => earlyResults.get(object) ?? null;
+
+const lateObjects = new WeakMap<object, Promise<object>>();
+
+/** Keeps the object with its record, which only deferred fields need: they wait for it. Errors are theirs. */
+export function keepLateObject<T extends object>(object: T, late: Promise<object>): T {
+  late.catch(() => {});
+  lateObjects.set(object, late);
+  return object;
+}
+
+/** Lets an object that was made from another one have what was resolved early for it. */
+export function keepResultsOf<T extends object>(object: T, from: object): T {
+  const late = lateObjectOf(from);
+  if (late !== null) lateObjects.set(object, late);
+  return keepEarlyResults(object, earlyResultsOf(from));
+}
+
+export const lateObjectOf = (object: unknown): Promise<object> | null =>
+  lateObjects.get(object as object) ?? null;

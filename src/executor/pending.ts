@@ -1,4 +1,5 @@
 import {
+  type GraphQLError,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type ResponsePath,
@@ -6,6 +7,7 @@ import {
 } from 'graphql';
 import { AnswerLimitError } from './answer-budget.ts';
 import type { FieldPlan, ValuePlan } from './compile.ts';
+import type { DeferredFragment } from './defer.ts';
 import { locateError } from './errors.ts';
 import type { Execution } from './execution.ts';
 import { ignoreRejections } from './promises.ts';
@@ -154,12 +156,17 @@ export function countDown(container: PendingValue): void {
   }
 }
 
-/** The root of the answer. */
+/** The root of the answer, of a step of a mutation, or of a fragment that is delivered later. */
 export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
-  readonly path = undefined;
-  readonly isNulled = false;
+  readonly fragment: DeferredFragment | null;
+  /** Whether it is a fragment that has failed: later errors below it are not reported. */
+  isNulled = false;
+  /** The errors below it. */
+  readonly errors: GraphQLError[];
+  /** The fragments below it that are delivered later. */
+  readonly deferred: DeferredFragment[];
   /** The object, while some of its members are outstanding. */
   members: Data | unknown[] | null = null;
   outstanding = 0;
@@ -167,8 +174,15 @@ export class PendingRoot {
   /** The object, when all members have arrived. Errors: GraphQLError, if a non-null field failed. */
   readonly completed: Promise<Data> = this.#settled.promise;
 
-  constructor(execution: Execution) {
+  constructor(execution: Execution, fragment: DeferredFragment | null = null) {
     this.execution = execution;
+    this.fragment = fragment;
+    this.errors = fragment === null ? execution.errors : [];
+    this.deferred = fragment === null ? execution.deferred : [];
+  }
+
+  get path(): ResponsePath | undefined {
+    return this.fragment?.path;
   }
 
   settle(): void {
@@ -248,9 +262,13 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
 
   #record(error: unknown): void {
     if (this.execution.isOver) return;
-    for (let at: PendingValue | null = this; at !== null; at = at.parent) if (at.isNulled) return;
+    let root: PendingValue = this;
+    for (let at: PendingValue | null = this; at !== null; at = at.parent) {
+      if (at.isNulled) return;
+      root = at;
+    }
     this.isNulled = true;
-    this.execution.record(error);
+    if (root instanceof PendingRoot) this.execution.record(error, root.errors);
   }
 
   get path(): ResponsePath {
@@ -293,6 +311,9 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   }
   fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
     return this.details.objectPlanOf(type).fields;
+  }
+  deferredFieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
+    return this.details.objectPlanOf(type).deferred.flatMap(({ object }) => object.whole.fields);
   }
   argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
     return this.execution.argumentsOf(field);

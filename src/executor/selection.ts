@@ -24,15 +24,15 @@ export interface Selection
   extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,
     Partial<PreparedSelection> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
-  /** Whether fragments with @defer do not count: their fields are executed later, on their own. */
-  readonly omitsDeferred?: boolean;
 }
 
-/** A selection whose constant parts are computed once for all executions. graphql's own executor has none. */
+/** A selection whose constant parts are computed once for all executions. Other executors have none. */
 export interface PreparedSelection {
   /** The same object in each execution, as a cache key for values derived from the selection. */
   readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
+  /** The fields that are delivered later, on their own (@defer). */
+  deferredFieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The arguments of one of these fields. Errors: GraphQLError. */
   argumentsOf(field: SelectedField): Readonly<Record<string, unknown>>;
   /** The selection below one of these fields. */
@@ -40,10 +40,6 @@ export interface PreparedSelection {
   /** The selection on an entry of the list. */
   selectionOfEntry(index: number): Selection;
 }
-
-/** The selection with its deferred fragments. */
-export const withDeferred = (selection: Selection): Selection =>
-  selection.omitsDeferred === true ? { ...selection, omitsDeferred: false } : selection;
 
 /** A document's fragments by their names. */
 export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
@@ -61,13 +57,22 @@ export interface SelectedField {
   readonly nodes: readonly FieldNode[];
 }
 
+/** A fragment with @defer. */
+export interface DeferredNode extends Pick<FieldNode, 'selectionSet'> {
+  readonly label: string | undefined;
+}
+
 /**
  * The fields that an operation selects on an object, fragments included, without those that @skip and @include
- * leave out; in the order of the answer.
+ * leave out, and without those that are delivered later; in the order of the answer.
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
   return selection.fieldsOf?.(type) ?? collectFields(selection, type);
 }
+
+/** The fields that are selected on an object, and delivered later. */
+export const deferredFields = (selection: Selection, type: GraphQLObjectType): readonly SelectedField[] =>
+  selection.deferredFieldsOf?.(type) ?? [];
 
 /**
  * Whether a field of an object type is selected, or a field below it: `selects(info, 'Payload', 'payment', 'state')`.
@@ -81,33 +86,44 @@ export function selects(
 ): boolean {
   const type = selection.schema.getType(typeName);
   if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
-  const complete = withDeferred(selection);
   const [next, ...rest] = below;
-  return selectedFields(complete, type).some(
+  return [...selectedFields(selection, type), ...deferredFields(selection, type)].some(
     (selected) =>
       selected.field.name === fieldName &&
       (next === undefined ||
-        selects(subselectionOf(selected, complete), getNamedType(selected.field.type).name, next, ...rest)),
+        selects(subselectionOf(selected, selection), getNamedType(selected.field.type).name, next, ...rest)),
   );
 }
 
 /**
  * The selected fields of a type, computed from the syntax tree. (selectedFields uses the prepared selection if there is one.)
- * Errors: GraphQLError if the condition of a @skip or @include is null.
+ * With `deferred`, fragments with @defer are added to it, and their fields are not collected.
+ * Errors: GraphQLError if the condition of a @skip, @include or @defer is null.
  */
-export function collectFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
-  const { schema, fragments, fieldNodes, omitsDeferred = false } = selection;
+export function collectFields(
+  selection: Selection,
+  type: GraphQLObjectType,
+  deferred: DeferredNode[] | null = null,
+): SelectedField[] {
+  const { schema, fragments, fieldNodes } = selection;
   const nodes = new Map<string, FieldNode[]>();
   eachSelection(fieldNodes, fragments, (node) => {
-    if (!isIncluded(node, selection) || (omitsDeferred && isDeferred(node, selection))) return false;
+    if (!isIncluded(node, selection)) return false;
     if (node.kind === 'Field') {
       getOrMake(nodes, node.alias?.value ?? node.name.value, () => []).push(node);
       return false;
     }
     const fragment = node.kind === 'InlineFragment' ? node : fragments[node.name.value];
-    if (fragment?.typeCondition === undefined) return true;
-    const named = typeFromAST(schema, fragment.typeCondition);
-    return named === type || (isAbstractType(named) && schema.isSubType(named, type));
+    const named = fragment?.typeCondition && typeFromAST(schema, fragment.typeCondition);
+    const applies =
+      named === undefined || named === type || (isAbstractType(named) && schema.isSubType(named, type));
+    const defer =
+      applies && deferred !== null
+        ? getDirectiveValues(GraphQLDeferDirective, node, selection.variableValues)
+        : undefined;
+    if (defer?.if !== true || fragment === undefined) return applies;
+    deferred?.push({ selectionSet: fragment.selectionSet, label: defer.label as string | undefined });
+    return false;
   });
 
   const selected: SelectedField[] = [];
@@ -152,8 +168,8 @@ export function argumentsOf(field: SelectedField, selection: Selection): Readonl
 /** The selection below a selected field. */
 export function subselectionOf(field: SelectedField, selection: Selection): Selection {
   if (selection.subselection !== undefined) return selection.subselection(field);
-  const { schema, fragments, variableValues, omitsDeferred = false } = selection;
-  return { schema, fragments, variableValues, omitsDeferred, fieldNodes: field.nodes };
+  const { schema, fragments, variableValues } = selection;
+  return { schema, fragments, variableValues, fieldNodes: field.nodes };
 }
 
 /** The selection on an entry of a list. */
@@ -168,7 +184,3 @@ function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean
     getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.if !== false
   );
 }
-
-/** Whether a fragment's @defer is in force. Errors: GraphQLError if its condition is null. */
-export const isDeferred = (node: SelectionNode, { variableValues }: Selection): boolean =>
-  getDirectiveValues(GraphQLDeferDirective, node, variableValues)?.if === true;

@@ -125,8 +125,8 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/** Whether a document may have @defer or @stream: a text or a comment may look like one, which only costs time. */
-export const mayUseIncremental = (text: string): boolean => /@\s*(?:defer|stream)\b/.test(text);
+/** Whether a document may have @defer: a text or a comment may look like one, which only costs time. */
+export const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
 const maxNameLength = 100;
@@ -146,7 +146,7 @@ export class ExecutableOperation {
   readonly prepared: PreparedOperation;
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
-  /** Whether the document has @defer or @stream. */
+  /** Whether the document has @defer. */
   readonly usesIncremental: boolean;
 
   constructor(

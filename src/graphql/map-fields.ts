@@ -3,15 +3,12 @@ import { getOrMake } from '../get-or-make.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** A copy of the schema with replaced fields, each created once. graphql's executor reads them through `getField`. */
-export function withFields(
-  schema: GraphQLSchema,
-  make: (field: Field, type: GraphQLCompositeType) => Field,
-): GraphQLSchema {
+/** A copy of the schema with replaced fields, each created once. The executor reads them through `getField`. */
+export function withFields(schema: GraphQLSchema, make: (field: Field) => Field): GraphQLSchema {
   const made = new Map<Field, Field>();
   const getField = (type: GraphQLCompositeType, name: string) => {
     const field = schema.getField(type, name);
-    return field && getOrMake(made, field, () => make(field, type));
+    return field && getOrMake(made, field, make);
   };
   return Object.create(schema, { getField: { value: getField } });
 }

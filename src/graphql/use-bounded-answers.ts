@@ -1,10 +1,10 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import { slices } from '../load/slices.ts';
-import type { RequestContext } from './context.ts';
 import { internalError } from './errors.ts';
 import { jsonInSlices } from './json.ts';
-import type { BankqlPlugin } from './operation-context.ts';
+import type { OperationContext } from './operation-context.ts';
+import type { BankqlPlugin } from './plugin-context.ts';
 import { BoundedResult, type BoundedResultOptions, tooMuchBuilt } from './result.ts';
 import { withoutData } from './use-execution.ts';
 import type { MaskError } from './use-masked-errors.ts';
@@ -23,7 +23,7 @@ export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlug
     if (run === undefined || run.budget.exceeded !== null) return;
     const bounds = {
       maxBytes,
-      isCacheable: run.isPublic && run.session.hasRead,
+      isCacheable: run.isCacheable,
       withoutData: (error: unknown) => withoutData(error, run.effects, mask),
     };
     // Serializing more takes milliseconds.
@@ -37,7 +37,7 @@ export const useBoundedAnswers = (maxBytes: number, mask: MaskError): BankqlPlug
 async function serialize(
   answer: ExecutionResult,
   options: BoundedResultOptions,
-  run: RequestContext,
+  run: OperationContext,
 ): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(run);
   if (run.isAbandoned()) return { data: null };

@@ -1,8 +1,8 @@
 import { specifiedRules, type ValidationRule, validate } from 'graphql';
 import { createDocumentCache, type DocumentCacheOptions } from './documents.ts';
 import { RequestError } from './errors.ts';
-import { type BankqlPlugin, found, type OperationContext } from './operation-context.ts';
 import { type OperationParams, type Persisted, parseParams } from './params.ts';
+import { type BankqlPlugin, found, type PluginContext } from './plugin-context.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 export interface DocumentsOptions extends Omit<DocumentCacheOptions, 'pinned'> {
@@ -20,7 +20,7 @@ export function useDocuments(
 ): BankqlPlugin {
   const operationsOf = createDocumentCache({ ...options, pinned: persisted?.documents.parsed });
 
-  function find(context: OperationContext, { query, operationName }: OperationParams) {
+  function find(context: PluginContext, { query, operationName }: OperationParams) {
     const { asking } = context;
     const operation = operationsOf(query).find(operationName);
     context.operation = operation;

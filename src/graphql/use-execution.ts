@@ -1,17 +1,17 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { AnswerLimitError } from '../executor/answer-budget.ts';
-import { MutationEffects, RequestContext, type RequestServices } from './context.ts';
 import { RequestError } from './errors.ts';
 import { explainCalls, explainHeader } from './explain.ts';
-import { type BankqlPlugin, found } from './operation-context.ts';
+import { MutationEffects } from './mutation-effects.ts';
+import { OperationContext, type RequestServices } from './operation-context.ts';
+import { type BankqlPlugin, found } from './plugin-context.ts';
 import { tooMuchBuilt } from './result.ts';
-import { executeIncrementally, incrementalLimits, isIncremental } from './use-incremental.ts';
+import { executeIncrementally, isIncremental } from './use-incremental.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
 /**
- * Coerces the variables and executes the operation within its budget of REST calls, values and bytes: with graphql's
- * incremental executors if it has @defer or @stream and its client takes several results, otherwise with the project's own
- * executor. Other plugins may wrap it. If the request asks for its calls, they are recorded; without `explains`, the request is
+ * Coerces the variables and executes the operation within its budget of REST calls, values and bytes. If it has @defer and its
+ * client takes several results, fragments are delivered later. Other plugins may wrap it. If the request asks for its calls, they are recorded; without `explains`, the request is
  * refused.
  * Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls.
  */
@@ -24,10 +24,8 @@ export const useExecution = (
     const { asking } = context;
     const operation = found(context.operation);
     const explained = explanationOf(asking.explain, explains);
-    const severalResults = isIncremental(context);
-    const { answerLimits } = services;
-    const run = new RequestContext(
-      severalResults ? { ...services, answerLimits: incrementalLimits(answerLimits) } : services,
+    const run = new OperationContext(
+      services,
       asking,
       operation.kind === 'mutation' ? new MutationEffects() : null,
       explained?.recorder ?? null,
@@ -35,20 +33,19 @@ export const useExecution = (
     context.run = run;
     const variables = operation.variablesOf(found(context.askedFor).variables);
     const conclude = (result: ExecutionResult) => concluded(result, run, mask);
+    const prepared =
+      explained === null ? operation.prepared : operation.preparedWith(explained.observe(operation.schema));
     setExecuteFn(() => {
-      if (severalResults)
-        return executeIncrementally(context, {
+      if (isIncremental(context))
+        return executeIncrementally(context, prepared, {
           run,
           variables,
           mask,
-          maxBytes: answerLimits.bytes,
-          observe: explained?.observe,
+          maxBytes: services.answerLimits.bytes,
           conclude,
           extensions: () => extensionsOf(run),
           withoutData: (error) => withoutData(error, run.effects, mask),
         });
-      const prepared =
-        explained === null ? operation.prepared : operation.preparedWith(explained.observe(operation.schema));
       const result = prepared.execute(run, variables, run);
       return result instanceof Promise ? result.then(conclude) : conclude(result);
     });
@@ -72,7 +69,7 @@ function explanationOf(header: string | undefined, explains: boolean) {
  */
 function concluded(
   result: ExecutionResult,
-  run: RequestContext,
+  run: OperationContext,
   mask: MaskError,
 ): ExecutionResult | Promise<ExecutionResult> {
   const limit = result.errors?.[0];
@@ -82,9 +79,9 @@ function concluded(
 }
 
 /** The answer to an operation that exceeded its limits: its reads are cancelled; its writes and payments are awaited. */
-function ended(limit: AnswerLimitError, run: RequestContext, mask: MaskError) {
+function ended(limit: AnswerLimitError, run: OperationContext, mask: MaskError) {
   const { effects } = run;
-  run.session.cancel();
+  run.cancelReads();
   const answer = () => withoutData(limit.isTemporary ? tooMuchBuilt() : limit, effects, mask);
   return effects === null ? answer() : effects.settled().then(answer);
 }
@@ -101,10 +98,7 @@ export function withoutData(
 }
 
 /** The answer's extensions; undefined if there is nothing to report. */
-function extensionsOf({
-  session: { stale },
-  recorder,
-}: RequestContext): Readonly<Record<string, unknown>> | undefined {
+function extensionsOf({ stale, recorder }: OperationContext): Readonly<Record<string, unknown>> | undefined {
   if (stale.length === 0 && recorder === null) return undefined;
   return {
     ...(stale.length === 0 ? {} : { stale }),

@@ -2,8 +2,8 @@ import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import { slices } from '../load/slices.ts';
 import { headerPairs } from '../server/response.ts';
-import { callerNameOf } from './context.ts';
-import type { BankqlPlugin } from './operation-context.ts';
+import { callerNameOf } from './operation-context.ts';
+import type { BankqlPlugin } from './plugin-context.ts';
 
 /**
  * Reads requests and writes results by bankql's rules in place of yoga's: the same in both lanes. Yoga writes event streams and

@@ -1,63 +1,25 @@
-import {
-  type DocumentNode,
-  defaultFieldResolver,
-  type ExecutionResult,
-  type ExperimentalIncrementalExecutionResults,
-  experimentalExecuteIncrementally,
-  type GraphQLError,
-  type GraphQLField,
-  type GraphQLSchema,
-  GraphQLStreamDirective,
-  getDirectiveValues,
-  type LegacyExperimentalIncrementalExecutionResults,
-  legacyExecuteIncrementally,
-  visit,
-} from 'graphql';
-import {
-  AnswerLimitError,
-  type AnswerLimits,
-  answerTooLong,
-  boundErrors,
-  lengthOf,
-  maxErrors,
-  nameBytes,
-} from '../executor/answer-budget.ts';
-import { isPromise } from '../executor/promises.ts';
-import { eachSelection, isDeferred, type Selection } from '../executor/selection.ts';
-import { getOrMake } from '../get-or-make.ts';
-import type { Context } from '../schema/context.ts';
-import { fieldExtensionsOf, nullOnError } from '../schema/plugin/field-extensions.ts';
-import { globalIdTypes } from '../schema/plugin/global-id.ts';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget.ts';
+import type { PreparedOperation } from '../executor/compile.ts';
+import type { IncrementalResults } from '../executor/defer.ts';
+import type { Selection } from '../executor/selection.ts';
 import { shortAnswer } from '../server/response.ts';
-import type { EngineRequest, RequestContext } from './context.ts';
-import { RequestError, shownError } from './errors.ts';
-import { withFields } from './map-fields.ts';
-import { found, type OperationContext } from './operation-context.ts';
+import { shownError } from './errors.ts';
+import type { EngineRequest, OperationContext } from './operation-context.ts';
+import type { PluginContext } from './plugin-context.ts';
 import { finalIfItWrote, noRoom } from './result.ts';
 import type { MaskError } from './use-masked-errors.ts';
 
-/** graphql's own executor takes up to ten times as long for each value. */
-const cost = 10;
-/** The limits with which an incremental answer costs no more work than the largest other answer. */
-export const incrementalLimits = ({ values, bytes }: AnswerLimits): AnswerLimits => ({
-  values: Math.ceil(values / cost),
-  bytes,
-  cost,
-});
-
-/** Whether an operation has @defer or @stream, and its client takes several results. */
-export const isIncremental = ({ asking, operation }: OperationContext): boolean =>
+/** Whether an operation has @defer, and its client takes several results. */
+export const isIncremental = ({ asking, operation }: PluginContext): boolean =>
   asking.incremental !== undefined && operation?.usesIncremental === true;
 
 interface IncrementalOptions {
-  readonly run: RequestContext;
-  /** Coerced; graphql's executors coerce them again. */
+  readonly run: OperationContext;
   readonly variables: Selection['variableValues'];
   readonly mask: MaskError;
   readonly maxBytes: number;
-  /** Makes the schema record the calls of its fields, if the request asks for them. */
-  readonly observe: ((schema: GraphQLSchema) => GraphQLSchema) | undefined;
-  /** An ordinary result, if no @defer or @stream is in force. */
+  /** An ordinary result, if no @defer is in force. */
   readonly conclude: (result: ExecutionResult) => ExecutionResult | Promise<ExecutionResult>;
   /** The extensions of the last result. */
   readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
@@ -65,111 +27,21 @@ interface IncrementalOptions {
   readonly withoutData: (error: unknown) => ExecutionResult;
 }
 
-type IncrementalResults =
-  | ExperimentalIncrementalExecutionResults
-  | LegacyExperimentalIncrementalExecutionResults;
-
-const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
-
-/** Executes an operation with graphql's own executors, within its limits. Errors: BAD_USER_INPUT for an argument of @stream. */
+/** Executes an operation whose fragments with @defer are delivered later. */
 export async function executeIncrementally(
-  context: OperationContext,
+  { asking }: PluginContext,
+  prepared: PreparedOperation,
   options: IncrementalOptions,
 ): Promise<ExecutionResult | AsyncIterable<object>> {
-  const { asking } = context;
-  const { schema, document, kind, node, hideSuggestions } = found(context.operation);
-  checkStreams(document, options.variables);
-  const counted = getOrMake(schemas, schema, () =>
-    withFields(schema, (field, { name }) => countedField(field, name)),
-  );
-  const execute =
-    asking.incremental === 'v0.2' ? experimentalExecuteIncrementally : legacyExecuteIncrementally;
-  const result = await execute({
-    schema: options.observe?.(counted) ?? counted,
-    document,
-    contextValue: options.run,
-    variableValues: found(context.askedFor).variables,
-    operationName: node.name?.value ?? null,
-    hideSuggestions,
-    // Deferred fields of a mutation's payload are read once all its fields have been written.
-    enableEarlyExecution: kind === 'query',
-  });
-  if ('initialResult' in result) return resultsOf(result, asking, options);
-  const { errors = [] } = result;
-  if (errors.length <= maxErrors) return options.conclude(result);
-  const shown = boundErrors(errors.slice(0, maxErrors), errors.length - maxErrors);
-  return options.conclude({ ...result, errors: shown });
-}
-
-/**
- * The field within the budget of its operation. A link then does not read a record that only deferred fields need, so that the
- * first result does not wait for it; those fields read it themselves, in the same call.
- */
-function countedField(
-  field: GraphQLField<unknown, unknown>,
-  typeName: string,
-): GraphQLField<unknown, unknown> {
-  const { resolve = defaultFieldResolver } = field;
-  const node = fieldExtensionsOf(field).fromIds === true ? undefined : globalIdTypes.get(typeName);
-  const countedResolve: typeof resolve = (source, given, context, info) => {
-    const { budget } = context as RequestContext;
-    const spendOn = (value: unknown): unknown => {
-      if (typeof value === 'string') budget.spend(0, value.length);
-      else if (typeof value === 'object' && value !== null && Symbol.iterator in value) {
-        // Each deferred part of an entry is charged like an entry, even if it selects no field.
-        budget.spend(lengthOf(value) * (1 + deferredParts(info)), 0);
-        if (Array.isArray(value)) value.forEach(spendOn);
-      }
-      return value;
-    };
-    const fail = (error: unknown): never => {
-      if (!(error instanceof AnswerLimitError)) budget.countFailure();
-      throw error;
-    };
-    try {
-      budget.spend(1, String(info.path.key).length + nameBytes);
-      const selection = { ...info, omitsDeferred: true } satisfies Selection;
-      const complete = node?.withRecord?.(source as object, context as Context) ?? source;
-      const value = isPromise(complete)
-        ? complete.then((read) => resolve(read, given, context, selection))
-        : resolve(complete, given, context, selection);
-      return isPromise(value) ? Promise.resolve(value).then(spendOn).catch(fail) : spendOn(value);
-    } catch (error) {
-      return fail(error);
-    }
-  };
-  return Object.create(field, { resolve: { value: countedResolve } });
-}
-
-/** How many parts with @defer the operation makes of each object there. */
-function deferredParts(selection: Selection): number {
-  let parts = 0;
-  eachSelection(selection.fieldNodes, selection.fragments, (node) => {
-    if (isDeferred(node, selection)) parts++;
-    return true;
-  });
-  return parts;
-}
-
-/** Errors: BAD_USER_INPUT for a negative `initialCount`, which graphql takes for a mistake in the program that calls it. */
-function checkStreams(document: DocumentNode, variables: Selection['variableValues']): void {
-  visit(document, {
-    Field(field) {
-      // Fields fail by themselves if an argument of their directive is invalid.
-      const stream = nullOnError(() => getDirectiveValues(GraphQLStreamDirective, field, variables));
-      if (stream?.if === true && Number(stream.initialCount) < 0)
-        throw new RequestError('BAD_USER_INPUT', '@stream needs an initialCount of 0 or more.', {
-          nodes: field.directives?.filter(({ name }) => name.value === GraphQLStreamDirective.name),
-        });
-    },
-  });
+  const { run, variables, conclude } = options;
+  const result = await prepared.executeIncrementally(asking.incremental ?? 'v0.2', run, variables, run);
+  return 'initialResult' in result ? resultsOf(result, asking, options) : conclude(result);
 }
 
 /** The members of a first result, of later results, and of their parts. */
 interface AnyResult {
   readonly errors?: readonly GraphQLError[] | undefined;
   readonly data?: unknown;
-  readonly items?: unknown;
   readonly pending?: readonly { readonly id: string }[];
   readonly incremental?: readonly AnyResult[];
   readonly completed?: readonly ({ readonly id: string } & Pick<AnyResult, 'errors'>)[];
@@ -226,14 +98,14 @@ async function* resultsOf(
   try {
     yield toSent(initialResult);
     let { hasNext } = initialResult as AnyResult;
-    for await (const result of subsequentResults) {
+    for await (const result of subsequentResults as AsyncIterable<AnyResult>) {
       yield toSent(result);
       ({ hasNext } = result);
     }
     // An execution that is ended by a limit may just have no more results.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
-    run.session.cancel();
+    run.cancelReads();
     // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
     const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
@@ -256,5 +128,4 @@ async function* resultsOf(
 }
 
 /** Whether a result contains data. A null does not count: its field may have failed. */
-const tellsData = ({ data, items }: AnyResult): boolean =>
-  Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);
+const tellsData = ({ data }: AnyResult): boolean => Object.values(data ?? {}).some((field) => field !== null);

@@ -7,8 +7,8 @@ import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
-import { callerNameOf, type EngineRequest } from './context.ts';
-import type { BankqlPlugin, OperationContext } from './operation-context.ts';
+import { callerNameOf, type EngineRequest } from './operation-context.ts';
+import type { BankqlPlugin, PluginContext } from './plugin-context.ts';
 import { useBoundedAnswers } from './use-bounded-answers.ts';
 import { type DocumentsOptions, useDocuments } from './use-documents.ts';
 import { useExecution } from './use-execution.ts';
@@ -38,7 +38,7 @@ export function createBankqlYoga(options: YogaOptions) {
   const { bank, payments, answerLimits, defaults, limits, schema = ownSchema } = options;
   const { explains = false, plugins = [], unexpected } = options;
   const mask = createMaskError(unexpected);
-  const yoga = createYoga<OperationContext>({
+  const yoga = createYoga<PluginContext>({
     schema,
     graphqlEndpoint: '/graphql',
     healthCheckEndpoint: '/health',

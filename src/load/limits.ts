@@ -50,10 +50,7 @@ const table = {
   // The longest valid document with all its variables takes about half of this.
   requestBytes: bytes(100_000, 'length of a request body; a longer one is refused with 413'),
   // About 16 MB of JSON with usual records. To write it takes less than a second of work, in slices.
-  answerValues: count(
-    100_000,
-    'fields and list entries in an answer; with `@defer` and `@stream`, a tenth of this',
-  ),
+  answerValues: count(100_000, 'fields and list entries in an answer'),
   answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
   // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
   bankAnswerBytes: bytes(8 * megabyte, 'length of an answer of the bank'),

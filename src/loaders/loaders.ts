@@ -124,6 +124,8 @@ export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<
 interface LoadersOptions {
   /** Called with the key of each request, whether or not it causes a read. */
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
+  /** Called at once for each read that has to be made; returns the error of a read that may not be made (default: all may). */
+  readonly admit?: ((operation: Operation) => Error | null) | undefined;
 }
 
 /** What is wanted, with its key, which is made once. */
@@ -140,13 +142,13 @@ interface Loader<T extends Operation> {
 
 class ReadLoader<T extends ReadableOperation> implements Loader<T> {
   readonly #operation: T;
-  readonly #onAsk: LoadersOptions['onAsk'];
+  readonly #options: LoadersOptions;
   readonly #cache = new Map<string, Promise<Answer<T>>>();
   readonly #loader: DataLoader<Keyed<T>, Answer<T>, string>;
 
-  constructor(operation: T, read: Read, onAsk: LoadersOptions['onAsk']) {
+  constructor(operation: T, read: Read, options: LoadersOptions) {
     this.#operation = operation;
-    this.#onAsk = onAsk;
+    this.#options = options;
     const start = (batch: readonly Keyed<T>[]) =>
       batch.map(({ wanted, key }) => read(operation, wanted, key));
     this.#loader = new DataLoader(
@@ -158,9 +160,16 @@ class ReadLoader<T extends ReadableOperation> implements Loader<T> {
 
   load(wanted: Wanted<T>): Promise<Answer<T>> {
     const key = readKey(this.#operation, wanted);
-    this.#onAsk?.(this.#operation, key);
+    const { onAsk, admit } = this.#options;
+    onAsk?.(this.#operation, key);
     // DataLoader would make a batch and a promise for a hit, which waits for the batch.
-    return this.#cache.get(key) ?? this.#loader.load({ wanted, key });
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const refusal = admit?.(this.#operation) ?? null;
+    if (refusal === null) return this.#loader.load({ wanted, key });
+    const refused = Promise.reject(refusal);
+    this.#cache.set(key, refused);
+    return refused;
   }
 }
 
@@ -176,22 +185,22 @@ const reads = Object.values<Operation>(operations)
 class OperationLoaders {
   readonly listedAccounts = new ListedRecords<Account>(account);
   readonly #read: Read;
-  readonly #onAsk: LoadersOptions['onAsk'];
+  readonly #options: LoadersOptions;
   readonly #made: unknown[] = [];
 
   static {
     for (const [index, [name, operation]] of reads.entries())
       Object.defineProperty(OperationLoaders.prototype, name, {
         get(this: OperationLoaders) {
-          this.#made[index] ??= new ReadLoader(operation, this.#read, this.#onAsk);
+          this.#made[index] ??= new ReadLoader(operation, this.#read, this.#options);
           return this.#made[index];
         },
       });
   }
 
-  constructor(read: Read, onAsk: LoadersOptions['onAsk']) {
+  constructor(read: Read, options: LoadersOptions) {
     this.#read = read;
-    this.#onAsk = onAsk;
+    this.#options = options;
   }
 }
 
@@ -202,9 +211,9 @@ class OperationLoaders {
  * Shape:  the operation's answer, as in contract/.
  * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
  */
-export const createLoaders = (read: Read, { onAsk }: LoadersOptions = {}): Loaders =>
+export const createLoaders = (read: Read, options: LoadersOptions = {}): Loaders =>
   // The static block defines what the type says.
-  new OperationLoaders(read, onAsk) as OperationLoaders & ReadLoaders;
+  new OperationLoaders(read, options) as OperationLoaders & ReadLoaders;
 
 export type Loaders = ReadLoaders & {
   /** Accounts from lists, which a single read would return in the same shape. */

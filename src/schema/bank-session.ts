@@ -1,7 +1,7 @@
 import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
 import { type Credentials, type RequestCredentials, requestCredentials } from '../bank/credentials.ts';
-import { OperationDeadline } from '../bank/deadline.ts';
+import type { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
@@ -16,7 +16,7 @@ export interface OperationLimits {
 }
 
 /** An earlier answer, used because the bank is unavailable. */
-interface StaleAnswer {
+export interface StaleAnswer {
   readonly operation: string;
   readonly ageSeconds: number;
 }
@@ -46,8 +46,8 @@ interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** Cancels reads in flight when it aborts; writes continue. */
-  readonly signal?: AbortSignal | undefined;
+  /** Ends the operation's reads. */
+  readonly deadline: OperationDeadline;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
   /** Counts the reads that were answered without a call of their own. */
@@ -62,24 +62,19 @@ export class BankSession {
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
   readonly #credentials: RequestCredentials;
-  readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
-  readonly #drifted = new Set<object>();
+  #drifted: Set<object> | null = null;
   /** The limits of the operation's reads. After a write, reads are not shared any more. */
   #readLimits: ReadLimits;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
     this.#credentials = requestCredentials(options.credentials);
-    this.#deadline = new OperationDeadline({
-      deadline: performance.now() + options.limits.timeoutMs,
-      signal: options.signal,
-    });
     this.#readLimits = {
       unshared: false,
-      operationDeadline: this.#deadline,
+      operationDeadline: options.deadline,
       readBudget: options.readBudget ?? null,
       onSource: this.#noteSource,
     };
@@ -87,21 +82,24 @@ export class BankSession {
 
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
-    this.#loaders ??= createLoaders(this.#reader(false), { onAsk: this.#options.observer?.asked });
+    this.#loaders ??= createLoaders(this.#reader(false), {
+      onAsk: this.#options.observer?.asked,
+      admit: this.#admit,
+    });
     return this.#loaders;
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed. Prefetching for a record that turns out not
-   * to exist must not use up the calls of records that do.
+   * Whether calls may be made before it is known that they are needed. Those for a record that turns out not to exist must
+   * not use up the calls of records that do: half of the calls are kept for those.
    */
-  get canPrefetch(): boolean {
+  get hasEarlyCalls(): boolean {
     return this.#calls * 2 < this.#options.limits.restCalls;
   }
 
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
-    this.#deadline.cancel();
+    this.#options.deadline.cancel();
   }
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
@@ -116,6 +114,7 @@ export class BankSession {
 
   /** Counts a difference between a request and its answer, once for each answer, however many fields detect it. */
   noteDrift(drift: Drift, answer: object): void {
+    this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
     this.#options.bank.noteDrift(drift);
@@ -180,19 +179,19 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank } = this.#options;
+    const { bank, deadline } = this.#options;
     const credentials = this.#credentials;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
         caller: credentials.caller.name,
-        deadline: this.#deadline,
+        deadline,
         read: () => {
           if (isAgain) this.#calls--;
           isAgain = true;
           return bodyOf({
-            loaders: createLoaders(this.#reader(true)),
+            loaders: createLoaders(this.#reader(true), { admit: this.#admit }),
             noteDrift: (drift, read) => this.noteDrift(drift, read),
           });
         },
@@ -213,12 +212,15 @@ export class BankSession {
     if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   };
 
+  /** Counts a read when it is asked for, before its batch: early reads are those of the same moment. */
+  readonly #admit = (operation: Operation): Error | null =>
+    this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
+
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
     return (operation, wanted, key) => {
-      const { bank, observer, limits } = this.#options;
+      const { bank, observer } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
-      if (this.#calls++ >= limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
       const body = bodyIn(operation, wanted);
       const path = operation.body === null && key.startsWith('/') ? key : undefined;
       const input = { ids: wanted, path, body, credentials: this.#credentials, keepDigits: isForUpdate };

@@ -1,5 +1,5 @@
 import { badUserInput } from '../errors.ts';
-import { earlyResultsOf, keepEarlyResults } from '../executor/known-resolvers.ts';
+import { keepResultsOf } from '../executor/known-resolvers.ts';
 import type { Selection } from '../executor/selection.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
@@ -22,7 +22,7 @@ async function loadNode(
       `The \`id\` of the type ${typename} is only for the caches of clients: \`node\` cannot read it.`,
     );
   const node = await type.load(type.idsOf(key), context, info, options);
-  return node && keepEarlyResults({ ...node, __typename: typename }, earlyResultsOf(node));
+  return node && keepResultsOf({ ...node, __typename: typename }, node);
 }
 
 builder.queryField('node', (t) =>

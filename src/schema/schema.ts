@@ -18,18 +18,12 @@ import './transaction.ts';
 import './transaction-request.ts';
 import './viewer.ts';
 import './writes.ts';
-import {
-  GraphQLDeferDirective,
-  GraphQLStreamDirective,
-  lexicographicSortSchema,
-  printSchema,
-  specifiedDirectives,
-} from 'graphql';
+import { GraphQLDeferDirective, lexicographicSortSchema, printSchema, specifiedDirectives } from 'graphql';
 import { builder } from './builder.ts';
 
 /** The GraphQL schema; schema.graphql is its printed form. */
 export const schema = builder.toSchema({
-  directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective],
+  directives: [...specifiedDirectives, GraphQLDeferDirective],
 });
 
 /** The schema as in schema.graphql: sorted, so that the order of the code has no effect. */

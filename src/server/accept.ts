@@ -1,7 +1,7 @@
 import { MIMEType } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import type { IncrementalForm } from '../executor/defer.ts';
 import { getOrMake } from '../get-or-make.ts';
-import type { IncrementalForm } from '../graphql/context.ts';
 import { RequestError } from '../graphql/errors.ts';
 
 /** The formats that a client accepts, by its `Accept`. */
@@ -94,7 +94,7 @@ interface IncrementalStream {
 }
 
 /**
- * The format in which a client accepts the results of @defer and @stream, by its `Accept`; null for none.
+ * The format in which a client accepts the results of @defer, by its `Accept`; null for none.
  * A client that names no form, such as urql, gets that of 2022.
  */
 function incrementalStreamOf(accept: string): IncrementalStream | null {

@@ -2,12 +2,12 @@ import type { ExecutionResult } from 'graphql';
 import { type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Caller } from '../bank/credentials.ts';
-import type { EngineRequest } from '../graphql/context.ts';
 import { mayUseIncremental } from '../graphql/documents.ts';
 import { RequestError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
-import type { OperationContext } from '../graphql/operation-context.ts';
+import type { EngineRequest } from '../graphql/operation-context.ts';
+import type { PluginContext } from '../graphql/plugin-context.ts';
 import type { RequestHolder } from '../graphql/request-holder.ts';
 import { useHttp } from '../graphql/use-http.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
@@ -158,7 +158,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     { method, rawHeaders }: Head,
     body: Uint8Array | null,
     accepted: Accepted,
-    context: OperationContext,
+    context: PluginContext,
   ): Promise<Response> {
     const headers = new Headers(headerPairs(rawHeaders));
     headers.set('Accept', accepted.stream?.type ?? accepted.mediaType ?? '*/*');

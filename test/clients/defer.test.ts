@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** What clients show of an operation with @defer and @stream, and when. */
+/** What clients show of an operation with @defer, and when. */
 
 let fixture: ServerFixture;
 let release: () => void;
@@ -37,7 +37,7 @@ const query = gql`
           label
         }
         otherAccounts {
-          nodes @stream(initialCount: 1) {
+          nodes {
             id
             otherAccountId
           }

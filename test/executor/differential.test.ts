@@ -4,6 +4,8 @@ import {
   buildSchema,
   type ExecutionResult,
   execute,
+  experimentalExecuteIncrementally,
+  type GraphQLError,
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLOutputType,
@@ -17,6 +19,7 @@ import {
   isLeafType,
   isListType,
   isObjectType,
+  legacyExecuteIncrementally,
   NoUnusedFragmentsRule,
   NoUnusedVariablesRule,
   parse,
@@ -26,11 +29,13 @@ import {
 } from 'graphql';
 import { expect, test } from 'vitest';
 import { prepareOperation } from '../../src/executor/compile.ts';
+import type { IncrementalForm } from '../../src/executor/defer.ts';
 import { ofSource, propertyResolver } from '../../src/executor/known-resolvers.ts';
 import { ignoreRejections } from '../../src/executor/promises.ts';
+import { mergedData } from '../support/incremental-client.ts';
 
 /** A schema with everything that an executor has to get right, whose resolvers do anything, see `Outcomes`. */
-const anySchema = buildSchema(`
+const schemaText = `
   interface Named { name: String must: String! }
   union Any = Thing | Leaf
   enum Choice { A B }
@@ -61,7 +66,12 @@ const anySchema = buildSchema(`
   }
   type Query { thing: Thing hardThing: Thing! things: [Thing] named: Named any: Any name: String must: String! }
   type Mutation { first: Thing second: Thing hard: Thing! number(n: Int): Int }
-`);
+`;
+const anySchema = buildSchema(schemaText);
+/** graphql's `execute` takes no schema with @defer. */
+const deferSchema = buildSchema(
+  `${schemaText} directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT`,
+);
 
 /**
  * What resolvers do, by the seed and the place in the answer: values, errors, nulls and values of a wrong type, at once
@@ -208,7 +218,7 @@ const readers: Readonly<Record<string, (source: never) => unknown>> = {
   held: propertyResolver('held', 'record'),
 };
 
-for (const type of Object.values(anySchema.getTypeMap())) {
+for (const type of [anySchema, deferSchema].flatMap((schema) => Object.values(schema.getTypeMap()))) {
   if (!isObjectType(type) || type.name.startsWith('__')) continue;
   for (const field of Object.values(type.getFields())) {
     if (field.name === 'method') continue;
@@ -220,6 +230,7 @@ for (const type of Object.values(anySchema.getTypeMap())) {
 
 interface AnyOperation {
   readonly document: string;
+  readonly hasDefer: boolean;
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
@@ -234,63 +245,75 @@ const variableDefinitions =
   '$yes: Boolean!, $no: Boolean! = false, $maybe: Boolean = true, $int: Int!, $default: Int = 7, $absent: Int, $text: String! = "t", $ints: [Int!], $choice: Choice! = B';
 
 /** Operations of `anySchema`: aliases, fragments, directives, variables with and without defaults, merged fields. */
-const anyOperation = fc.gen().map((draw): AnyOperation => {
-  const oneOf = <T>(choices: readonly T[]): T => draw(() => fc.constantFrom(...choices));
-  const chance = (percent: number) => draw(fc.nat, { max: 99 }) < percent;
-  const fragments: string[] = [];
+const anyOperation = (defers: boolean) =>
+  fc.gen().map((draw): AnyOperation => {
+    let fragmentCount = 0;
+    const oneOf = <T>(choices: readonly T[]): T => draw(() => fc.constantFrom(...choices));
+    const chance = (percent: number) => draw(fc.nat, { max: 99 }) < percent;
+    const fragments: string[] = [];
 
-  const directive = () =>
-    chance(15)
-      ? ` @${oneOf(['skip', 'include'])}(if: ${oneOf(['$yes', '$no', '$maybe', 'true', 'false'])})`
-      : '';
+    const directive = () =>
+      chance(15)
+        ? ` @${oneOf(['skip', 'include'])}(if: ${oneOf(['$yes', '$no', '$maybe', 'true', 'false'])})`
+        : '';
 
-  const argumentsOf = (field: GraphQLField<unknown, unknown>) => {
-    const given = field.args.filter(() => chance(40));
-    const texts = given.map(({ name }) => `${name}: ${oneOf(argumentTexts[name] ?? ['null'])}`);
-    return texts.length === 0 ? '' : `(${texts.join(', ')})`;
-  };
+    const argumentsOf = (field: GraphQLField<unknown, unknown>) => {
+      const given = field.args.filter(() => chance(40));
+      const texts = given.map(({ name }) => `${name}: ${oneOf(argumentTexts[name] ?? ['null'])}`);
+      return texts.length === 0 ? '' : `(${texts.join(', ')})`;
+    };
 
-  // A name in the answer says which field it is, so that what is selected twice can be merged.
-  const fieldOf = (field: GraphQLField<unknown, unknown>, depth: number) => {
-    const given = argumentsOf(field);
-    const alias = given === '' && chance(70) ? '' : `${field.name}${given.replaceAll(/\W/g, '_')}: `;
-    const named = getNamedType(field.type);
-    const below = isLeafType(named) ? '' : ` { ${selectionOf(named, depth - 1)} }`;
-    return `${alias}${field.name}${given}${directive()}${below}`;
-  };
+    // A name in the answer says which field it is, so that what is selected twice can be merged.
+    const fieldOf = (field: GraphQLField<unknown, unknown>, depth: number, prefix: string) => {
+      const given = argumentsOf(field);
+      const name = `${prefix}${field.name}${given.replaceAll(/\W/g, '_')}: `;
+      const alias = prefix === '' && given === '' && chance(70) ? '' : name;
+      const named = getNamedType(field.type);
+      const below = isLeafType(named) ? '' : ` { ${selectionOf(named, depth - 1, '')} }`;
+      return `${alias}${field.name}${given}${directive()}${below}`;
+    };
 
-  const selectionOf = (type: GraphQLNamedType, depth: number): string => {
-    const count = draw(fc.integer, { min: 1, max: 3 });
-    const texts = Array.from({ length: count }, (): string => {
-      if (depth > -4 && (isAbstractType(type) || chance(15))) {
-        const on = isAbstractType(type) ? oneOf(anySchema.getPossibleTypes(type)) : type;
-        const selection = selectionOf(on, depth - 1);
-        if (chance(50)) return `... on ${on.name}${directive()} { ${selection} }`;
-        fragments.push(`fragment F${fragments.length} on ${on.name} { ${selection} }`);
-        return `...F${fragments.length - 1}${directive()}`;
-      }
-      if (!isObjectType(type) || chance(10)) return '__typename';
-      const fields = Object.values(type.getFields()).filter(
-        (field) => depth > 0 || isLeafType(getNamedType(field.type)),
-      );
-      return fields.length === 0 ? '__typename' : fieldOf(oneOf(fields), depth);
-    });
-    return texts.join(' ');
-  };
+    // A fragment that is deferred has fields of its own: what it shares with others is delivered earlier here than by graphql.
+    const selectionOf = (type: GraphQLNamedType, depth: number, prefix: string): string => {
+      const count = draw(fc.integer, { min: 1, max: 3 });
+      const texts = Array.from({ length: count }, (): string => {
+        if (defers && depth > 0 && isObjectType(type) && !type.name.startsWith('Mutation') && chance(25)) {
+          const own = `d${fragmentCount++}_`;
+          const condition = oneOf(['', '(if: true)', `(label: "${own}")`, '(if: $yes)', '(if: $no)']);
+          return `... @defer${condition} { ${selectionOf(type, depth - 1, own)} }`;
+        }
+        if (depth > -4 && (isAbstractType(type) || chance(15))) {
+          const on = isAbstractType(type) ? oneOf(anySchema.getPossibleTypes(type)) : type;
+          const selection = selectionOf(on, depth - 1, prefix);
+          if (chance(50)) return `... on ${on.name}${directive()} { ${selection} }`;
+          fragments.push(`fragment F${fragments.length} on ${on.name} { ${selection} }`);
+          return `...F${fragments.length - 1}${directive()}`;
+        }
+        if (!isObjectType(type) || chance(10)) return `${prefix && `${prefix}type: `}__typename`;
+        const fields = Object.values(type.getFields()).filter(
+          (field) => depth > 0 || isLeafType(getNamedType(field.type)),
+        );
+        return fields.length === 0
+          ? `${prefix && `${prefix}type: `}__typename`
+          : fieldOf(oneOf(fields), depth, prefix);
+      });
+      return texts.join(' ');
+    };
 
-  const kind = chance(20) ? 'mutation' : 'query';
-  const root = kind === 'mutation' ? anySchema.getMutationType() : anySchema.getQueryType();
-  const selection = root ? selectionOf(root, 3) : '__typename';
-  return {
-    document: `${kind} (${variableDefinitions}) { ${selection} } ${fragments.join(' ')}`,
-    variables: {
-      yes: true,
-      int: 5,
-      ...(chance(50) ? { ints: [1, 2] } : {}),
-      ...(chance(10) ? { maybe: false } : {}),
-    },
-  };
-});
+    const kind = chance(20) ? 'mutation' : 'query';
+    const root = kind === 'mutation' ? anySchema.getMutationType() : anySchema.getQueryType();
+    const selection = root ? selectionOf(root, 3, '') : '__typename';
+    return {
+      hasDefer: fragmentCount > 0,
+      document: `${kind} (${variableDefinitions}) { ${selection} } ${fragments.join(' ')}`,
+      variables: {
+        yes: true,
+        int: 5,
+        ...(chance(50) ? { ints: [1, 2] } : {}),
+        ...(chance(10) ? { maybe: false } : {}),
+      },
+    };
+  });
 
 const rules = specifiedRules.filter(
   (rule) => rule !== NoUnusedVariablesRule && rule !== NoUnusedFragmentsRule,
@@ -340,7 +363,7 @@ test('400 operations are answered as by graphql: the same data, errors, places a
   let compared = 0;
   let failed = 0;
   await fc.assert(
-    fc.asyncProperty(anyOperation, fc.string({ maxLength: 8 }), async (operation, seed) => {
+    fc.asyncProperty(anyOperation(false), fc.string({ maxLength: 8 }), async (operation, seed) => {
       const answers = await both(operation, seed);
       if (answers === null) return;
       const { expected, reference, first, outcomes, second } = answers;
@@ -355,4 +378,111 @@ test('400 operations are answered as by graphql: the same data, errors, places a
   // The rest is not valid GraphQL: fields of one name that cannot be merged.
   expect(compared).toBeGreaterThan(320);
   expect(failed).toBeGreaterThan(80);
+});
+
+type Told = ReturnType<typeof told>['errors'];
+
+/** The data that all results make together, and their errors, in any order. */
+async function wholeOf(
+  result: ExecutionResult | { initialResult: object; subsequentResults: AsyncIterable<object> },
+): Promise<{ data: string; errors: string[]; failed: string[]; results: number }> {
+  if (!('initialResult' in result))
+    return {
+      data: JSON.stringify(sorted(result.data)),
+      errors: linesOf(told(result).errors),
+      failed: [],
+      results: 1,
+    };
+  const payloads: object[] = [result.initialResult];
+  for await (const payload of result.subsequentResults) payloads.push(withIds(payload));
+  const errors: string[] = [];
+  const failed: string[] = [];
+  for (const payload of payloads as {
+    errors?: GraphQLError[];
+    incremental?: { errors?: GraphQLError[]; data?: unknown; path?: unknown }[];
+    completed?: { errors?: GraphQLError[] }[];
+  }[]) {
+    for (const part of [payload, ...(payload.incremental ?? []), ...(payload.completed ?? [])])
+      errors.push(...linesOf(told(part as ExecutionResult).errors));
+    for (const part of payload.completed ?? []) if (part.errors !== undefined) failed.push('failed');
+  }
+  return {
+    data: JSON.stringify(sorted(mergedData(payloads))),
+    errors: errors.sort(),
+    failed,
+    results: payloads.length,
+  };
+}
+
+/** A result in the form of 2022 as one whose parts have ids. */
+function withIds(payload: { incremental?: readonly { path?: unknown; data?: unknown }[] }): object {
+  const parts = payload.incremental?.filter(({ path }) => path !== undefined) ?? [];
+  if (parts.length === 0) return payload;
+  const id = (index: number) => `of 2022, ${index}`;
+  return {
+    pending: parts.map(({ path }, index) => ({ id: id(index), path })),
+    incremental: parts.map((part, index) => ({ ...part, data: part.data ?? {}, id: id(index) })),
+  };
+}
+
+const linesOf = (errors: Told): string[] =>
+  (errors ?? []).map(({ message, path }) => `${path?.join('.')} ${message}`).sort();
+
+/** Fields of fragments come in the order in which they are delivered. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  );
+}
+
+test('400 operations with @defer are answered as by graphql: the same data and errors, also of fragments that fail', async () => {
+  let compared = 0;
+  let inParts = 0;
+  let failed = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      anyOperation(true),
+      fc.string({ maxLength: 8 }),
+      async ({ document: text, variables, hasDefer }, seed) => {
+        if (!hasDefer) return;
+        const document = parse(text);
+        const operation = getOperationAST(document);
+        if (validate(deferSchema, document, rules).length > 0 || !operation) return;
+        const { variableValues: values } = getVariableValues(
+          anySchema,
+          operation.variableDefinitions ?? [],
+          variables,
+        );
+        if (values === undefined) throw new Error('the variables do not fit');
+        const asked = () => ({
+          schema: deferSchema,
+          document,
+          variableValues: variables,
+          contextValue: new Outcomes(seed, { ignoresRejections: true }),
+          enableEarlyExecution: operation.operation === 'query',
+        });
+        const prepared = prepareOperation({ schema: deferSchema, document, operation });
+        const run = (form: IncrementalForm) =>
+          prepared.executeIncrementally(form, new Outcomes(seed), values).then(wholeOf);
+        const own = await run('v0.2');
+        expect({ ...own, results: 0 }).toEqual({
+          ...(await wholeOf(await experimentalExecuteIncrementally(asked()))),
+          results: 0,
+        });
+        const { data, errors } = await wholeOf(await legacyExecuteIncrementally(asked()));
+        expect(await run('20220824')).toMatchObject({ data, errors });
+        compared++;
+        if (own.results > 1) inParts++;
+        failed += own.failed.length;
+      },
+    ),
+    { numRuns: 400, endOnFailure: true },
+  );
+  expect(compared).toBeGreaterThan(100);
+  expect(inParts).toBeGreaterThan(50);
+  expect(failed).toBeGreaterThan(10);
 });

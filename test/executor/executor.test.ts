@@ -81,17 +81,13 @@ describe('what a plan does not do, graphql’s own executor does', () => {
     });
   });
 
-  test('@defer and @stream are ignored: the answer is complete', async () => {
+  test('@defer is ignored: the answer is complete', async () => {
     const incremental = schemaOf(
       `directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
-       directive @stream(if: Boolean! = true, label: String, initialCount: Int! = 0) on FIELD
        type Query { text: String texts: [String!] }`,
       { 'Query.text': () => 'late', 'Query.texts': () => ['a', 'b'] },
     );
-    const { run } = prepare(
-      incremental,
-      '{ texts @stream ...F } fragment F on Query { ... @defer { text } }',
-    );
+    const { run } = prepare(incremental, '{ texts ...F } fragment F on Query { ... @defer { text } }');
     expect(await run()).toEqual({ data: { texts: ['a', 'b'], text: 'late' } });
   });
 });

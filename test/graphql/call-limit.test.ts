@@ -59,6 +59,27 @@ describe('the calls of an operation', () => {
     expect(await outcomeOf(limited, `{ bank { ${accounts.join(' ')} } }`)).toEqual(answered(3));
   });
 
+  test('are not used up by fields below records that turn out not to exist', async () => {
+    await using limited = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 6 } });
+    limited.bank.otherwise((call) => (/accounts\/NONE/.test(call.path) ? { status: 404 } : anyAnswer(call)));
+    const below =
+      'label otherAccounts { totalCount } transactionRequests { totalCount } accounts { totalCount }';
+    const needed = ['A', 'B', 'C'].map((id) => `${id}: account(accountId: "${id}") { label }`);
+    const { data, errors } = await limited.ask<{ bank: object }, unknown>(
+      `{ bank { none: account(accountId: "NONE") { ${below} } ${needed.join(' ')} } }`,
+    );
+    expect(errors?.map(({ path, extensions }) => [path?.join('.'), extensions.code])).toEqual([
+      ['bank.none', 'NOT_FOUND'],
+    ]);
+    expect(data?.bank).toEqual({
+      none: null,
+      A: { label: 'A as owner' },
+      B: { label: 'B as owner' },
+      C: { label: 'C as owner' },
+    });
+    expect(limited.bank.calls.length).toBeLessThanOrEqual(6);
+  });
+
   test('are not exceeded by a hundred nodes', async () => {
     await using limited = await startLimited();
     const ids = Array.from({ length: 100 }, (_, index) => encodeGlobalId('Customer', `["BANK","C${index}"]`));

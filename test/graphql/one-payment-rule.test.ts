@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { postMakeTransaction } from '../../src/contract/transaction.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
-import { MutationEffects } from '../../src/graphql/context.ts';
+import { MutationEffects } from '../../src/graphql/mutation-effects.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { bankDefaults, createTestBankql, type TestBankql } from '../support/bankql.ts';

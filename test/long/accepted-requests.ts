@@ -27,11 +27,11 @@ export interface Candidate {
   readonly aliasLength: number;
   /** The ids that `nodes` is asked for. */
   readonly ids: readonly string[];
-  /** How its results come: in one, with what is beneath fields put off, or with lists entry by entry. */
+  /** How its results come: in one, or with what is beneath fields put off. */
   readonly delivery: Delivery;
 }
 
-const deliveries = ['whole', 'whole', 'defer', 'stream'] as const;
+const deliveries = ['whole', 'defer'] as const;
 type Delivery = (typeof deliveries)[number];
 /** As many as an operation may hold. */
 const maxDirectives = 20;
@@ -217,8 +217,6 @@ export function createGenerator(random: () => number) {
   };
 }
 
-const listFields: ReadonlySet<string> = new Set(['nodes', 'edges']);
-
 /** The body of a request for a candidate. `nonce` makes its text one that no server has seen. */
 export function bodyOf({ root, aliasLength, ids, delivery }: Candidate, nonce: number): string {
   let aliases = 0;
@@ -230,10 +228,9 @@ export function bodyOf({ root, aliasLength, ids, delivery }: Candidate, nonce: n
       const name = `${on} ${field}`;
       const alias = taken.has(name) ? `${`a${aliases++}`.padEnd(aliasLength, '_')}: ` : '';
       taken.add(name);
-      const isStreamed = delivery === 'stream' && listFields.has(field) && ++directives <= maxDirectives;
       const isDeferred = delivery === 'defer' && children.length > 0 && ++directives <= maxDirectives;
       const below = isLeafType(schema.getType(each.type)) ? '' : ` { ${print(children) || '__typename'} }`;
-      const text = `${alias}${field}${each.arguments}${isStreamed ? ' @stream' : ''}${below}`;
+      const text = `${alias}${field}${each.arguments}${below}`;
       if (on === null && !isDeferred) return text;
       return `...${on === null ? '' : ` on ${on}`}${isDeferred ? ' @defer' : ''} { ${text} }`;
     });

@@ -38,7 +38,7 @@ test('an AccountRef works in any record, and leads to the account and the counte
     defaults: { bankId: 'BANK', viewId: 'owner' },
     lists: { charge: () => undefined },
     session: {
-      canPrefetch: true,
+      hasEarlyCalls: true,
       loaders: {
         otherAccounts: {
           load: async (ids: unknown) => {

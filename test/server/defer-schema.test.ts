@@ -18,7 +18,7 @@ import { mergedData, payloadsOf, startReading } from '../support/incremental-cli
 import type { RecordedCall } from '../support/recording-bank.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** The example app's screens, with @defer and @stream wherever they may stand: the same data, from the same REST calls. */
+/** The example app's screens, with @defer wherever it may stand: the same data, from the same REST calls. */
 
 const folder = join(import.meta.dirname, '../../examples');
 const variables = JSON.parse(readFileSync(join(folder, 'variables.json'), 'utf8'));
@@ -68,7 +68,7 @@ const directive = (name: string, label: string): DirectiveNode => ({
   ],
 });
 
-/** The document with every `each`th selection deferred, the first of each set left out, and its lists streamed. */
+/** The document with every `each`th selection deferred, the first of each set left out. */
 function deferred(document: DocumentNode, each: number): DocumentNode {
   let count = 0;
   const later = (node: SelectionNode): InlineFragmentNode => ({
@@ -84,12 +84,6 @@ function deferred(document: DocumentNode, each: number): DocumentNode {
           index > 0 && ++count % each === 0 ? later(selection) : selection,
         ),
       }),
-    },
-    Field: {
-      leave: (node) =>
-        node.name.value === 'nodes'
-          ? { ...node, directives: [...(node.directives ?? []), directive('stream', `s${++count}`)] }
-          : undefined,
     },
   });
 }

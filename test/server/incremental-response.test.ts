@@ -4,7 +4,7 @@ import { acceptedBy } from '../../src/server/accept.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';
-import { payloadsOf, startReading } from '../support/incremental-client.ts';
+import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
@@ -36,7 +36,7 @@ test.each([
   expect(taken && [taken.type, taken.form]).toEqual(stream);
 });
 
-/** @defer and @stream over a socket: what is told when, and what the bank is asked for. */
+/** @defer over a socket: what is told when, and what the bank is asked for. */
 
 const multipart = 'multipart/mixed;incrementalSpec=v0.2, application/json';
 const account = {
@@ -124,19 +124,16 @@ test.each([
   ['application/json, text/event-stream, multipart/mixed', 'text/event-stream; deferSpec=20220824'],
 ])('who asks for the form of 2022, or for none, gets that: %s', async (accept, contentType) => {
   slow.release();
-  const reading = await read(query.replace('nodes', 'nodes @stream(initialCount: 1)'), accept);
+  const reading = await read(query, accept);
   expect(reading.response.headers.get('content-type')).toBe(contentType);
-  const [first, ...rest] = (await payloadsOf(reading)) as { incremental?: object[]; hasNext: boolean }[];
-  expect(first).toEqual({
-    data: { bank: { account: { accountId: 'a', otherAccounts: { nodes: [{ otherAccountId: 'x' }] } } } },
-    hasNext: true,
-  });
-  const items = { path: ['bank', 'account', 'otherAccounts', 'nodes', 1], items: expect.any(Array) };
-  const later = { path: ['bank', 'account'], data: { label: 'Current' }, label: 'slow' };
-  const told = rest.flatMap(({ incremental = [] }) => incremental);
-  expect(told).toContainEqual(later);
-  expect(told).toContainEqual(items);
-  expect(rest.map(({ hasNext }) => hasNext)).toEqual([...rest.slice(1).map(() => true), false]);
+  const nodes = ['x', 'y', 'z'].map((otherAccountId) => ({ otherAccountId }));
+  expect(await payloadsOf(reading)).toEqual([
+    { data: { bank: { account: { accountId: 'a', otherAccounts: { nodes } } } }, hasNext: true },
+    {
+      incremental: [{ path: ['bank', 'account'], data: { label: 'Current' }, label: 'slow' }],
+      hasNext: false,
+    },
+  ]);
   expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
@@ -146,39 +143,16 @@ test('an operation is found by its name, of which the log shows only the beginni
   expect(await reading.text()).toContain('"label":"Current"');
 });
 
-describe('a client that gives @stream a negative initialCount', () => {
-  const streamed = (argument: string, declared = '') =>
-    `query ${declared} { bank { account(accountId: "a") { otherAccounts { nodes @stream(${argument}) { otherAccountId } } } } }`;
-
-  test.each([
-    ['a literal', streamed('initialCount: -1'), {}],
-    ['a variable', streamed('initialCount: $n', '($n: Int!)'), { n: -1 }],
-    ['a default', streamed('initialCount: $n', '($n: Int = -2)'), {}],
-    [
-      'a fragment',
-      `query { bank { ...F } } fragment F on Bank { branches { nodes @stream(initialCount: -1) { name } } }`,
-      {},
-    ],
-  ])('gets an error for %s, before any REST call', async (_what, query, variables) => {
-    const reading = await readFrom(fixture.url, query, variables);
-    expect(JSON.parse(await reading.text())).toEqual({
-      errors: [
-        {
-          message: '@stream needs an initialCount of 0 or more.',
-          locations: [{ line: 1, column: query.indexOf('@stream') + 1 }],
-          extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }),
-        },
-      ],
-    });
-    expect(fixture.bank.calls).toEqual([]);
-    expect(fixture.log.map((line) => JSON.parse(line).level).filter((level) => level >= 50)).toEqual([]);
-  });
-
-  test('is answered if the directive has no effect', async () => {
-    slow.release();
-    const reading = await read(streamed('if: false, initialCount: -1'));
-    expect(await reading.text()).toContain('"otherAccountId":"z"');
-  });
+test('@stream is no directive of the schema, and is refused before any REST call', async () => {
+  const asked = query.replace('nodes', 'nodes @stream');
+  const { errors } = JSON.parse(await (await read(asked)).text());
+  expect(errors).toMatchObject([
+    {
+      message: 'Unknown directive "@stream".',
+      extensions: documented({ code: 'GRAPHQL_VALIDATION_FAILED', retryable: false }),
+    },
+  ]);
+  expect(fixture.bank.calls).toEqual([]);
 });
 
 test.each([
@@ -204,29 +178,34 @@ test.each([
   expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
-test('what fails later says so with its code, and the rest stands', async () => {
+test('a fragment whose record fails is one error in place of an object of nulls, in both forms', async () => {
   fixture.bank.on(accountCall, { status: 403, body: { message: 'not yours' } });
+  const errors = [
+    expect.objectContaining({
+      path: ['bank', 'account'],
+      extensions: documented({
+        code: 'FORBIDDEN',
+        operation: 'getAccountsScope',
+        retryable: false,
+        status: 403,
+      }),
+    }),
+  ];
   const [, second] = await payloadsOf(await read(query));
-  expect(second).toEqual({
-    incremental: [
-      {
-        id: '0',
-        data: { label: null },
-        errors: [
-          expect.objectContaining({
-            path: ['bank', 'account', 'label'],
-            extensions: documented({
-              code: 'FORBIDDEN',
-              operation: 'getAccountsScope',
-              retryable: false,
-              status: 403,
-            }),
-          }),
-        ],
-      },
-    ],
-    completed: [{ id: '0' }],
+  expect(second).toEqual({ completed: [{ id: '0', errors }], hasNext: false });
+  const [, older] = await payloadsOf(await read(query, 'multipart/mixed'));
+  expect(older).toEqual({
+    incremental: [{ path: ['bank', 'account'], data: null, label: 'slow', errors }],
     hasNext: false,
+  });
+});
+
+test('a link whose fields are all deferred is read before it is delivered', async () => {
+  fixture.bank.on(accountCall, { status: 404, body: {} });
+  const asked = '{ bank { account(accountId: "a", viewId: "owner") { __typename ... @defer { label } } } }';
+  expect(JSON.parse(await (await read(asked)).text())).toMatchObject({
+    data: { bank: { account: null } },
+    errors: [{ path: ['bank', 'account'], extensions: { code: 'NOT_FOUND' } }],
   });
 });
 
@@ -324,10 +303,12 @@ test.each<[string, (body: ReadableStream, leaving: AbortController) => unknown]>
 
 test('all results together have the length of one answer, and one that is too long ends them', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 100_000, bytes: 3000 } });
-  bounded.bank
-    .on(accountCall, { body: { accounts: [{ ...account, label: 'x'.repeat(4000) }] } })
-    .on(othersCall, { body: others });
-  const payloads = await payloadsOf(await readFrom(bounded.url, query));
+  const long = held({ body: { accounts: [{ ...account, label: 'x'.repeat(4000) }] } });
+  bounded.bank.on(accountCall, long.answer).on(othersCall, { body: others });
+  const reading = await readFrom(bounded.url, query);
+  const payloads = [await reading.next()];
+  long.release();
+  payloads.push(...(await payloadsOf(reading)));
   expect(payloads[0]).toMatchObject({ data: expect.anything(), hasNext: true });
   expect(payloads[1]).toEqual({
     completed: [
@@ -343,22 +324,33 @@ test('all results together have the length of one answer, and one that is too lo
   expect(payloads).toHaveLength(2);
 });
 
-test('they hold a tenth of the values of a whole answer, however they are put off', async () => {
-  await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
+test('they hold as many values as a whole answer, however they are put off', async () => {
+  await using bounded = await startServerFixture({ answerLimits: { values: 600, bytes: 1_000_000 } });
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
   bounded.bank.otherwise({ body: { branches } });
-  const all = '{ bank { branches { nodes { a: name } } } }';
-  const ask = async (asked: string) => (await readFrom(bounded.url, asked)).text();
-  expect(JSON.parse(await ask(all)).errors).toBeUndefined();
-  // The list is counted before the first result: there is nothing but the error.
-  expect(JSON.parse(await ask(all.replace('nodes', 'nodes @stream')))).toEqual({
-    data: null,
-    errors: [
-      {
-        message: expect.stringMatching(/^The answer holds more than 100 values/),
-        extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
-      },
-    ],
+  const ask = async (fields: string) =>
+    (await readFrom(bounded.url, `{ bank { branches { nodes { ${fields} } } } }`)).text();
+  expect(JSON.parse(await ask('a: name b: name')).errors).toBeUndefined();
+  expect(await ask('a: name ... @defer { b: name }')).not.toContain('errors');
+  for (const fields of ['a: name b: name c: name d: name', 'a: name b: name ... @defer { c: name d: name }'])
+    expect(await ask(fields)).toContain('The answer holds more than 600 values');
+});
+
+test('a hundred fragments are pending at most: the fields of others are delivered with their object', async () => {
+  await using fixture = await startServerFixture();
+  const branches = Array.from({ length: 150 }, (_, n) => ({
+    id: `b${n}`,
+    name: `B${n}`,
+    acceptsDeposits: true,
+  }));
+  fixture.bank.otherwise({ body: { branches } });
+  const asked = '{ bank { branches { nodes { branchId ... @defer { name } } } } }';
+  const payloads = await payloadsOf(await readFrom(fixture.url, asked));
+  const [first] = payloads as [{ pending: object[]; data: { bank: { branches: { nodes: object[] } } } }];
+  expect(first.pending).toHaveLength(100);
+  expect(first.data.bank.branches.nodes.filter((node) => 'name' in node)).toHaveLength(50);
+  expect(mergedData(payloads)).toEqual({
+    bank: { branches: { nodes: branches.map(({ id, name }) => ({ branchId: id, name })) } },
   });
 });
 
@@ -398,9 +390,9 @@ test('where there is no room even to say what fails, the answer breaks off', asy
     capacity: capacityLimits({ unread: 30_000 }),
     observer,
   });
-  const branches = Array.from({ length: 300 }, (_, n) => ({
+  const branches = Array.from({ length: 100 }, (_, n) => ({
     id: `b${n}`,
-    name: 'x'.repeat(200),
+    name: 'x'.repeat(600),
     acceptsDeposits: true,
   }));
   crowded.bank.otherwise({ body: { branches } });
@@ -419,7 +411,7 @@ test('a client that does not read holds one result, and is cut off in time', asy
   unread.bank.otherwise({ body: { branches: Array.from({ length: 100 }, () => branch) } });
   const body = JSON.stringify({
     query:
-      '{ bank { branches { nodes @stream { a: name b: name c: name d: name ... on Branch @defer { e: name f: name g: name h: name } } } } }',
+      '{ bank { branches { nodes { a: name b: name c: name d: name ... on Branch @defer { e: name f: name g: name h: name } } } } }',
   });
   const socket = connectTo(unread.url).pause();
   socket.write(postText(body, { ...credentials, Accept: multipart }));

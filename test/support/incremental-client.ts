@@ -1,6 +1,6 @@
 import { postOf } from './requests.ts';
 
-/** A client that reads the results of @defer and @stream one by one. */
+/** A client that reads the results of @defer one by one. */
 export interface Reading {
   readonly response: Response;
   /** The next result; null when there are no more. */

@@ -1,7 +1,7 @@
 import { validateId } from '../../bank/ids.ts';
 import { badUserInput } from '../../errors.ts';
 import type { Selection } from '../../executor/selection.ts';
-import type { Context, ReadContext } from '../context.ts';
+import type { Context } from '../context.ts';
 
 export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
 
@@ -52,8 +52,6 @@ interface GlobalIdType<Ids extends object> {
     info: Selection,
     options?: { readonly index?: number },
   ): object | null | Promise<object | null>;
-  /** The object with its record, if the bank has one. */
-  withRecord?(linked: Ids, context: ReadContext): object | Promise<object>;
 }
 
 /** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */

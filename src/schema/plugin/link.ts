@@ -4,7 +4,7 @@ import {
   type InputShapeFromFields,
   RootFieldBuilder,
 } from '@pothos/core';
-import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
 import { unwrap } from '../../bank/answer.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
@@ -12,6 +12,7 @@ import { knownResolver } from '../../executor/known-resolvers.ts';
 import { ignoreRejections } from '../../executor/promises.ts';
 import {
   argumentsOf,
+  deferredFields,
   type SelectedField,
   type Selection,
   selectedFields,
@@ -120,6 +121,8 @@ function reportLimitOnce() {
 interface LinkNeeds {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
+  /** Whether only fields that are delivered later need the record, and others are shown before. */
+  readonly isLate: boolean;
   /** The parts of the record that the selected fields need; null if one of them may need all. */
   readonly parts: readonly Field[] | null;
   /**
@@ -140,17 +143,19 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
   const find = (info: Selection): LinkNeeds => {
     const type = info.schema.getType(typeName);
     if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
-    const fields = selectedFields(info, type).map((selected) => ({
-      selected,
-      ...fieldExtensionsOf(selected.field),
-    }));
+    const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
+    const now = selectedFields(info, type).map(declared);
+    const fields = [...now, ...deferredFields(info, type).map(declared)];
     const needing = fields.filter(({ fromIds }) => !fromIds);
     const parts = needing.flatMap(({ shows = [] }) => shows);
     const early = fields.flatMap(({ selected }) =>
       knownResolver(selected.field.resolve).isEarly ? selected : [],
     );
+    const isShownFirst = ({ fromIds, selected }: (typeof fields)[number]) =>
+      fromIds && selected.field !== TypeNameMetaFieldDef;
     return {
       record: needing.length > 0,
+      isLate: now.some(isShownFirst) && now.every(({ fromIds }) => fromIds),
       parts: parts.length === needing.length ? parts : null,
       resolveEarly(ids, context, current, index) {
         if (early.length === 0) return null;
@@ -158,7 +163,7 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
         const results = new Map<SelectedField, unknown>();
         // The record may not be there: its fields may not use up the calls that others need.
         for (const selected of early)
-          if (context.session.canPrefetch) results.set(selected, resolveEarly(selected, ids, context, own));
+          if (context.session.hasEarlyCalls) results.set(selected, resolveEarly(selected, ids, context, own));
         return results;
       },
     };

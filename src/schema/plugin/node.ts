@@ -3,8 +3,13 @@ import type { z } from 'zod';
 import { isOtherId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Field, metaOf } from '../../contract/record.ts';
-import { type EarlyResults, keepEarlyResults, propertyResolver } from '../../executor/known-resolvers.ts';
-import { type Selection, withDeferred } from '../../executor/selection.ts';
+import {
+  type EarlyResults,
+  keepEarlyResults,
+  keepLateObject,
+  propertyResolver,
+} from '../../executor/known-resolvers.ts';
+import type { Selection } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { ObjectFields, Types } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
@@ -288,27 +293,22 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     // The ids of an entry that is identified by its content are only in the record.
     if (ids.contentHash !== undefined && readByContent !== undefined)
       return readByContent(ids, ids.contentHash, context).catch(onError);
-    // If the ids come from the record, deferred fields count too: every field must see the same ids.
-    const selection = this.#options.idsOfRecord === undefined ? info : withDeferred(info);
-    const { record, parts, resolveEarly } = this.#needs(selection);
+    const { record, parts, isLate, resolveEarly } = this.#needs(info);
     if (!record) return ids;
-    // Deferred fields use the record too.
-    const reading = this.#read(ids, context, selection.omitsDeferred === true ? null : parts);
+    const reading = this.#read(ids, context, parts);
     const early = resolveEarly(ids, context, info, index);
-    return reading.then((record) => this.#withReadRecord(ids, record, context, early), onError);
-  }
-
-  /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
-  withRecord(linked: LinkedOf<T>, context: ReadContext): LinkedOf<T> | Promise<LinkedOf<T>> {
-    if (linked.record !== undefined) return linked;
-    return this.#read(linked, context, null).then((record) => this.#withReadRecord(linked, record, context));
+    const toLinked = (record: T['Item']) => this.#withReadRecord(ids, record, context, early);
+    // If the ids come from the record, every field must see the same ones.
+    return isLate && this.#options.idsOfRecord === undefined
+      ? keepLateObject({ ...ids }, reading.then(toLinked))
+      : reading.then(toLinked, onError);
   }
 
   #withReadRecord(
     ids: T['Ids'],
     record: T['Item'],
     { session }: ReadContext,
-    early: EarlyResults | null = null,
+    early: EarlyResults | null,
   ): LinkedOf<T> {
     const { read, idsOfRecord } = this.#options;
     if (read?.operation !== undefined) {

@@ -1,0 +1,41 @@
+import type { ExecutionResult } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { Accepted } from '../server/accept.ts';
+import type { GraphQLHttpResponse } from '../server/response.ts';
+import type { ExecutableOperation } from './documents.ts';
+import type { EngineRequest, OperationContext } from './operation-context.ts';
+import type { OperationParams } from './params.ts';
+
+/** The part of yoga's context that bankql's plugins share. Each member is set by the plugin that its description names. */
+export interface PluginContext {
+  /** The caller, and how the request was sent. */
+  readonly asking: EngineRequest;
+  /** The requested operation (use-documents). */
+  askedFor?: OperationParams;
+  operation?: ExecutableOperation;
+  /** The context of the resolvers, with the budget of the answer (use-execution). */
+  run?: OperationContext;
+  /** The format of the answer to a Fetch request (use-http). */
+  readonly http?: FetchedRequest;
+}
+
+interface FetchedRequest {
+  /** The parameters of the request. Errors: why it is not served. */
+  readonly paramsOf: () => unknown;
+  /** The formats that the client accepts. */
+  readonly accepted: Accepted;
+  /** The answer to the whole request, as the short lane would give it. */
+  readonly finish: (result: ExecutionResult) => GraphQLHttpResponse;
+}
+
+// A type, because yoga's contexts have an index signature.
+type Shared = { [Member in keyof PluginContext]: PluginContext[Member] };
+
+/** A plugin of bankql: a plugin of yoga that finds PluginContext in its hooks. */
+export type BankqlPlugin = Plugin<Shared, Shared>;
+
+/** A member that an earlier plugin has set. */
+export function found<T>(member: T | undefined): T {
+  if (member === undefined) throw new Error('a plugin of bankql runs before the one that it needs');
+  return member;
+}
