@@ -137,7 +137,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
           shape,
           read,
           write,
-          ids: { ...named, ...update.path?.(input) } as never,
+          ids: { ...named, ...update.path?.(input) } as T['Ids'] & OwnIds<WriteOperation> & Ids,
           input,
           load: (fresh) => ref.readForUpdate(named, fresh) as Promise<RestRecord>,
           versionOf: (record) => ref.version(record),

@@ -5,6 +5,7 @@ import { text } from '../../src/contract/common-schemas.ts';
 import { record } from '../../src/contract/record.ts';
 import { accountRef } from '../../src/contract/shared-parts.ts';
 import { Account } from '../../src/schema/account.ts';
+import { Branch } from '../../src/schema/branch.ts';
 import { builder } from '../../src/schema/builder.ts';
 import '../../src/schema/schema.ts';
 
@@ -79,4 +80,36 @@ test('an AccountRef works in any record, and leads to the account and the counte
     },
   });
   expect(asked).toEqual(Array(4).fill({ bankId: 'BANK', accountId: 'A', viewId: 'v' }));
+});
+
+/** TypeScript refuses each of these lines. */
+const wrongUses = () => {
+  builder.bankRef(order, {
+    key: [Account, 'orderId'],
+    // @ts-expect-error A read has the ids of the key, and no others.
+    read: { load: async ({ customerId }) => ({ id: customerId }) },
+  });
+  builder.objectFields(Account, (t) => ({
+    // @ts-expect-error A link needs all ids of the key.
+    branch: t.link(Branch, { description: '', ids: ({ bankId }) => ({ bankId }) }),
+    other: t.link(Branch, {
+      description: '',
+      args: { n: t.arg.int({ required: true }) },
+      // @ts-expect-error The arguments have the types of the schema.
+      ids: ({ bankId }, { n }) => ({ bankId, branchId: n }),
+    }),
+    // @ts-expect-error The entries are those of the list's record.
+    branches: t.bankList(Branch, { description: '', load: async () => [{ label: 'an account' }] }),
+    labels: t.links(Branch, {
+      description: '',
+      // @ts-expect-error The record of an account has no branches.
+      entries: ({ record }) => record.branches,
+      ids: ({ bankId }, branchId: string) => ({ bankId, branchId }),
+    }),
+  }));
+};
+
+test('ids, arguments and entries have the types of their records', () => {
+  // tsc checks the function (`npm run check:types`); it is not called.
+  expect(wrongUses).toBeTypeOf('function');
 });

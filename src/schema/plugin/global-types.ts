@@ -13,7 +13,6 @@ import type { BankPlugin } from './index.ts';
 import type { LinkOptions, LinksOptions } from './link.ts';
 import type { BankListOptions, PartListOptions } from './list.ts';
 import type {
-  BankNodeOptions,
   BankRef,
   BankTypes,
   KeyPart,
@@ -23,6 +22,7 @@ import type {
   SingleOptions,
   SingleTypes,
 } from './node.ts';
+import type { BankNodeOptions } from './schema-builder.ts';
 
 /** What this plugin adds to Pothos' builders. A type's file says only what its record in the contract does not. */
 declare global {

@@ -1,21 +1,15 @@
-import SchemaBuilder, { type FieldMap, ImplementableObjectRef, type SchemaTypes } from '@pothos/core';
+import { ImplementableObjectRef, type SchemaTypes } from '@pothos/core';
 import type { z } from 'zod';
 import { isOtherId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Field, metaOf } from '../../contract/record.ts';
-import {
-  type EarlyResults,
-  keepEarlyResults,
-  keepLateObject,
-  propertyResolver,
-} from '../../executor/known-resolvers.ts';
+import { type EarlyResults, keepEarlyResults, keepLateObject } from '../../executor/known-resolvers.ts';
 import type { Selection } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
-import type { ObjectFields, Types } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
 import { versionOf } from '../record-version.ts';
-import { fieldsOf, ownIdField, ownIdIn } from './fields.ts';
-import { encodeGlobalId, forged, globalIdDescription, globalIdTypes, textOf } from './global-id.ts';
+import { ownIdIn } from './fields.ts';
+import { encodeGlobalId, forged, globalIdTypes, textOf } from './global-id.ts';
 import { needsOf } from './link.ts';
 import {
   checkNotRepeated,
@@ -404,65 +398,4 @@ function pick(values: Values, names: readonly string[]): Values {
   const picked: Record<string, unknown> = {};
   for (const name of names) picked[name] = values[name];
   return picked;
-}
-
-export interface BankNodeOptions<Fields> {
-  readonly fields?: Fields;
-  /** The fields of the record, its ids or its version, by their names, that the type does not have. */
-  readonly omit?: readonly string[];
-}
-
-const builderProto = SchemaBuilder.prototype as PothosSchemaTypes.SchemaBuilder<Types>;
-
-builderProto.bankRef = function bankRef(
-  this: PothosSchemaTypes.SchemaBuilder<Types>,
-  shape: z.ZodObject,
-  options: RefOptions<BankTypes>,
-) {
-  return new BankRef(this, shape, options);
-} as typeof builderProto.bankRef;
-
-builderProto.bankNode = function bankNode(ref, { fields, omit = [] } = {}) {
-  ref.implement({
-    description: metaOf(ref.shape).description ?? '',
-    interfaces: [this.nodeInterfaceRef()],
-    fields: (t) => {
-      const own: FieldMap = {
-        ...fieldsOf(t, ref.shape, 'record', omit),
-        id: t.id({
-          nullable: false,
-          description: globalIdDescription,
-          fromIds: true,
-          resolve: (linked) => ref.globalIdOf(linked),
-        }),
-        ...ownIdField(t, ref.shape),
-        ...bankFields(t, ref),
-        version: t.string({
-          description: 'Opaque; changes with every field of the record. For `ifVersion`.',
-          resolve: ({ record }) => ref.version(record),
-        }),
-      };
-      for (const name of omit) delete own[name];
-      return { ...own, ...fields?.(t) };
-    },
-  });
-};
-
-/** The fields of a record for its bank; their values are in the path of the record's request. */
-function bankFields<P>(t: ObjectFields<P>, ref: AnyBankRef): FieldMap {
-  const { root, noun } = ref;
-  if (root === ref) return {};
-  return {
-    bankId: t.id({
-      nullable: false,
-      fromIds: true,
-      resolve: propertyResolver('bankId') as never,
-      description: 'The code of the bank through which it is read. Costs no REST call.',
-    }),
-    bank: t.link(root, {
-      description: `The bank through which the ${noun} is read. Costs no REST call.`,
-      nullable: false,
-      ids: (node) => ({ bankId: (node as Values).bankId }),
-    }),
-  };
 }
