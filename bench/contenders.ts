@@ -45,7 +45,12 @@ export const bankql: Contender = {
   program: '../test/support/main.ts',
   isExact: true,
   bankVariable: 'BANK_BASE_URL',
-  environment: { ...withLimits({ publicCacheMs: 0 }), LOG_LEVEL: 'warn', BANK_CONNECTIONS: '171' },
+  environment: {
+    ...withLimits({ publicCacheMs: 0 }),
+    STATE_URL: 'memory:',
+    LOG_LEVEL: 'warn',
+    BANK_CONNECTIONS: '171',
+  },
 };
 
 /** In the order of the tables. */
