@@ -8,8 +8,8 @@ bankql reads environment variables. An empty variable counts as unset. Switches 
 \`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
 value and the remedy. It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
 (\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are ignored, such as the
-service links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks the settings without
-serving, and prints each variable that is set, with its source.
+service links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks the settings and the
+payment store without serving, and prints each variable that is set, with its source.
 
 White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
 \`--env-file FILE\` reads a file as Node does; it must be in UTF-8. Values of the environment take precedence over files, and

@@ -14,6 +14,7 @@ import {
   type HttpResponse,
   inUtf8,
   isJsonType,
+  isSaidToEnd,
   otherCharsetOf,
   partialContent,
   textOf,
@@ -115,7 +116,7 @@ const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
  * before its first byte.
  */
 const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
-  status === 200 && body.length === 0 && ('content-length' in headers || 'transfer-encoding' in headers);
+  status === 200 && body.length === 0 && isSaidToEnd(headers);
 
 /** Whether a PUT is answered with nothing but its status, as 204 has it. */
 export const isEmptyResponse = (response: HttpResponse): boolean =>

@@ -69,7 +69,7 @@ const operationShare = 3 / 4;
 const maxIdle = 1000;
 const done = Promise.resolve();
 
-/** The call that the caller would be served last, of those that arrived last. */
+/** The newest waiting call of the bank operation whose turn comes last. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
   const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
   const [last] = [...entries].slice(-1);

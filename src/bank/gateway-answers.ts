@@ -118,31 +118,38 @@ export class GatewayAnswers {
 
   /**
    * What a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is neither a known
-   * text nor the status, a time or the id of a request. A 401 may have no text.
+   * text nor the status, a time or the id of a request. A 401 may have no text. The operator's texts may have members of any name beside
+   * and around them.
    */
   refusalIn(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): GatewayRefusal | null {
     const { status, headers } = response;
     if (status !== 401 && status !== 403 && status !== 429) return null;
     if (headers.location !== undefined) return null;
     if (status === 401 && !areKnownChallenges(headers['www-authenticate'])) return null;
-    const leaves = leavesOf(response);
-    if (leaves === null) return null;
+    const said = readAnswer(response);
+    if (said === null) return null;
+    // A name may say what the text does not: {"executed":"Unauthorized"}.
+    const isPlain = said.names.every((name) => refusalName.test(name));
     const meanings: GatewayRefusal[] = [];
-    for (const leaf of leaves) {
-      const meaning = this.#meaningOf(leaf[1], response);
+    for (const leaf of said.leaves) {
+      const meaning =
+        (isPlain ? this.#knownMeaning(leaf[1], status) : null) ?? this.#taughtMeaning(leaf[1], response);
       if (meaning !== null) meanings.push(meaning);
       else if (!saysNothing(leaf, status)) return null;
     }
-    return meanings[0] ?? (status === 401 ? 'credentials' : null);
+    return meanings[0] ?? (status === 401 && isPlain ? 'credentials' : null);
   }
 
-  #meaningOf(
+  #knownMeaning(text: string, status: number): GatewayRefusal | null {
+    const known = knownTexts.find((each) => each.status === status && each.pattern.test(text));
+    if (known?.means === 'subscription key') return this.#hasOperatorKey ? 'operator key' : 'credentials';
+    return known?.means ?? null;
+  }
+
+  #taughtMeaning(
     text: string,
     { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
   ): GatewayRefusal | null {
-    const known = knownTexts.find((each) => each.status === status && each.pattern.test(text));
-    if (known?.means === 'subscription key') return this.#hasOperatorKey ? 'operator key' : 'credentials';
-    if (known !== undefined) return known.means;
     if (!this.#notSent.some((pattern) => pattern.test(text))) return null;
     // A 403 is about a quota if it says when to come back.
     const isLimit = status === 429 || (status === 403 && headers['retry-after'] !== undefined);
@@ -153,37 +160,44 @@ export class GatewayAnswers {
 /** The answers that are known without settings. */
 export const knownGatewayAnswers = new GatewayAnswers();
 
-/** The texts, numbers and other plain values of a body; null if the body may hold something that is not read. */
-function leavesOf(response: Pick<HttpResponse, 'headers' | 'body'>): Leaf[] | null {
+/** A body: its texts, numbers and other plain values, and the names of all of its members, also of those without a value. */
+interface Said {
+  readonly leaves: Leaf[];
+  readonly names: string[];
+}
+
+/** Reads a body; null if it may hold something that is not read. */
+function readAnswer(response: Pick<HttpResponse, 'headers' | 'body'>): Said | null {
   const { body, headers } = response;
   if (body.length > maxLength || !isUtf8(body) || otherCharsetOf(response) !== null) return null;
-  if (body.length === 0) return isSaidToBeEmpty(headers) ? [] : null;
+  const said: Said = { leaves: [], names: [] };
+  if (body.length === 0) return isSaidToBeEmpty(headers) ? said : null;
   const text = textOf(response).trim();
   const isWhole = isSaidToEnd(headers);
   try {
     const json: unknown = JSON.parse(text);
     if ((typeof json !== 'object' || json === null) && !isWhole) return null;
-    const leaves: Leaf[] = [];
+    collect('', json, said);
     // JSON.parse keeps only the last of two members with the same name, so the names are counted in the text.
     const colons = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
-    return collect('', json, leaves) === colons ? leaves : null;
+    return said.names.length === colons ? said : null;
   } catch {
-    return isWhole ? [['', oneSpaced(text)]] : null;
+    return isWhole ? { leaves: [['', oneSpaced(text)]], names: [] } : null;
   }
 }
 
-/** Adds the leaves of a JSON value. Returns the number of its members' names, of which several spellings count once. */
-function collect(name: string, value: unknown, leaves: Leaf[]): number {
+/** Adds the leaves of a JSON value, and the names of its members, of which several spellings count once. */
+function collect(name: string, value: unknown, said: Said): void {
   if (typeof value !== 'object' || value === null) {
-    leaves.push([name, oneSpaced(String(value))]);
-    return 0;
+    said.leaves.push([name, oneSpaced(String(value))]);
+    return;
   }
   const isList = Array.isArray(value);
   const members = Object.entries(value).map(
     ([key, member]) => [isList ? name : foldName(key), member] as const,
   );
-  const names = isList ? 0 : new Set(members.map(([key]) => key)).size;
-  return members.reduce((count, [key, member]) => count + collect(key, member, leaves), names);
+  if (!isList) said.names.push(...new Set(members.map(([key]) => key)));
+  for (const [key, member] of members) collect(key, member, said);
 }
 
 const foldName = (name: string): string => name.replaceAll(/[-_ ]/g, '').toLowerCase();
@@ -191,6 +205,11 @@ const foldName = (name: string): string => name.replaceAll(/[-_ ]/g, '').toLower
 const statusName = /^(?:http)?(?:status|statuscode|code|errorcode|error)$/;
 const timeName = /^(?:time|timestamp|date|datetime|retryafter)$/;
 const idName = /^(?:x?request|x?correlation|trace|activity)id$/;
+const textName = /^(?:message|title|details?|description|errordescription|reason|fault|errors|path)$/;
+/** The names of the members of a refusal. */
+const refusalName = new RegExp(
+  [statusName, timeName, idName, textName].map(({ source }) => source).join('|'),
+);
 
 /** Whether a member is the status, a time, the id or the path of a request, or a message without a text. */
 function saysNothing([name, value]: Leaf, status: number): boolean {

@@ -106,9 +106,13 @@ export function inUtf8(body: Buffer, charset: string): Buffer {
 
 type Headers = HttpResponse['headers'];
 
-/** Whether the head of an answer says where its body ends. Without that, a body that was cut looks like a whole one. */
+/**
+ * Whether the head of an answer says where its body ends: by its length, or by chunks. Without that, a body that was cut looks like a
+ * whole one. With any other transfer coding, the end of the connection ends the body.
+ */
 export const isSaidToEnd = (headers: Headers): boolean =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  headers['content-length'] !== undefined ||
+  /(?:^|,)\s*chunked\s*$/i.test(String(headers['transfer-encoding'] ?? ''));
 
 /** Whether the head says that there is no body, or that it ends at once. An encoded body of an error is not read, and looks empty too. */
 export const isSaidToBeEmpty = (headers: Headers): boolean => {

@@ -88,10 +88,13 @@ calls that it made, by the field that asked for them. Exits with 1 if an operati
   },
   config: {
     summary: 'checks the configuration, and prints what is set and the fixed limits',
-    help: `usage: bankql config check [--env-file FILE]
+    help: `usage: bankql config check [--no-store] [--env-file FILE]
 
 Names every value that cannot be used, and exits with 1 if it finds one. Else prints each variable that is set, with its value
-(secrets are masked) and its source, the fixed limits, and when the bank's certificates expire.
+(secrets are masked) and its source, the fixed limits, when the bank's certificates expire, and what the payment store holds. The
+store is opened as for a start, but nothing is written.
+
+  --no-store   leaves the store out, where it cannot be reached
 
   bankql config check --env-file production.env
 `,

@@ -8,14 +8,17 @@ import { openStore } from '../payments/stores/open-store.ts';
 import { clientOptions } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl } from '../payments/stores/store-address.ts';
 import { schema } from '../schema/schema.ts';
+import { describeState } from './announcements.ts';
 import { daysLeft, readBankTls } from './bank-tls.ts';
-import type { CliContext } from './command.ts';
+import { type CliContext, readWords } from './command.ts';
 
 /** `bankql config check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
 export async function checkConfig({ environment, sources, args, write }: CliContext): Promise<number> {
-  if (args.join(' ') !== 'check') throw new StartError('bankql config knows only: bankql config check.');
+  const { values, positionals } = readWords('config', args, { 'no-store': { type: 'boolean' } }, true);
+  if (positionals.join(' ') !== 'check')
+    throw new StartError('bankql config knows only: bankql config check [--no-store].');
   const config = readConfig(environment);
-  const expiries = await checkFiles(config);
+  const facts = await check(config, values['no-store'] === true);
   const settings = settingsIn(environment, sources).map((line) => `  ${line}\n`);
   const rows = limitRows();
   const width = Math.max(...rows.map(({ value }) => value.length));
@@ -26,7 +29,7 @@ export async function checkConfig({ environment, sources, args, write }: CliCont
       ...settings,
       'Fixed limits:\n',
       ...fixed,
-      ...expiries,
+      ...facts,
       ...adviceFor(config),
       'The configuration can be used.\n',
     ].join(''),
@@ -43,10 +46,11 @@ const adviceFor = ({ paymentWords: { receiptPath, statusPath } }: Config): strin
     : [];
 
 /**
- * Reads the same files as a start. Also finds problems that otherwise only calls of the bank would show.
- * Shape: a line for each file with certificates, which says when the first one expires. Errors: StartError.
+ * Reads the same files as a start, and opens the payment store unless `withoutStore`. Also finds problems that otherwise only
+ * calls of the bank would show.
+ * Shape: lines: when the certificates of each file expire, and what the store holds. Errors: StartError.
  */
-async function checkFiles(config: Config): Promise<string[]> {
+async function check(config: Config, withoutStore: boolean): Promise<string[]> {
   const problems: string[] = [];
   const lines: string[] = [];
   const collect = ({ message }: Error) => void problems.push(message);
@@ -58,17 +62,36 @@ async function checkFiles(config: Config): Promise<string[]> {
     if (days < 0) problems.push(`${variable} cannot be used: its certificate expired on ${date}.`);
     lines.push(`The certificate in ${variable} expires on ${date}, in ${days} days.\n`);
   }
-  const { url, create } = config.state;
-  const store = parseStoreUrl(url);
-  // A PostgreSQL server may be away now and available at the start.
-  if (store.kind === 'postgres')
-    await clientOptions(store.address).catch(({ message }: Error) => {
-      problems.push(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
-    });
-  if (store.kind === 'sqlite' && (!create || existsSync(store.path)))
-    await openStore(url, { ...config.state, readOnly: true }).then((opened) => opened.close(), collect);
+  const checked = withoutStore ? checkAddress(config.state) : checkStore(config.state);
+  const stateLine = await checked.catch(collect);
+  if (stateLine) lines.push(`${stateLine}\n`);
   const { readPersisted } = await import('./serve.ts');
   if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
+}
+
+/** Reads the files that the address of a payment store names. Errors: an Error that says which cannot be used. */
+async function checkAddress({ url }: Config['state']): Promise<void> {
+  const store = parseStoreUrl(url);
+  if (store.kind !== 'postgres') return;
+  await clientOptions(store.address).catch(({ message }: Error) => {
+    throw new StartError(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
+  });
+}
+
+/**
+ * Opens the payment store as a start does, and writes nothing.
+ * Shape: the start's line about it; null if the start makes it. Errors: those of the start.
+ */
+async function checkStore({ url, ...options }: Config['state']): Promise<string | null> {
+  const address = parseStoreUrl(url);
+  const isMade = address.kind === 'sqlite' && options.create && !existsSync(address.path);
+  if (address.kind === 'memory' || isMade) return null;
+  const store = await openStore(url, { ...options, create: false, readOnly: true, mustBeWritable: true });
+  try {
+    return describeState(await store.count(), store.loss, Date.now());
+  } finally {
+    await store.close();
+  }
 }

@@ -53,7 +53,7 @@ interface WorkerOptions {
 
 /**
  * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank.
- * Errors: StartError; those of \`listen\`, such as EADDRINUSE; the signal's reason.
+ * Errors: StartError; those of `listen`, such as EADDRINUSE; the signal's reason.
  */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,

@@ -132,10 +132,10 @@ export function isPast(value: unknown, now: number, since = Number.NEGATIVE_INFI
 /** A date in the forms of docs/real-banks.md. */
 const anyDate = /^(\d{4}-\d\d-\d\d)(?:[T ]?[\d:.,Z+-]*(?: ?(?:UTC|GMT))?(?:\[[\w/+-]+\])?)$/i;
 
-/** Whether a value is a date, also one in the future, that may be this payment's. */
-export function isOwnDate(value: unknown, since: number): boolean {
+/** Whether a date, also one in the future, may be this payment's; null if the value is no date. */
+export function isOwnDate(value: unknown, since: number): boolean | null {
   const [, day] = anyDate.exec(scalarOf(value) ?? '') ?? [];
-  if (day === undefined || !isDay(day)) return false;
+  if (day === undefined || !isDay(day)) return null;
   return Date.parse(`${day}T23:59:59Z`) + westernmostMs >= since - maxAgeMs;
 }
 

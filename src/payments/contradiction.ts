@@ -29,14 +29,18 @@ export function contradicts(
       contradicts([isList ? name : part, member], outcome, options),
     );
   }
-  if (words.successName.test(folded) && (outcome === 'rejected' ? isYes(value) : isNo(value))) return true;
   const text = scalarOf(value) ?? '';
-  // Zero is the code of a success in some banks.
-  if (words.statusNames.has(folded) && isNo(value) && text !== '0' && outcome !== 'rejected') return true;
+  const meaning = meaningOf(text, options.bankWords, true);
   if (outcome === 'rejected')
-    return (
-      words.statusNames.has(folded) && /done|accepted/.test(meaningOf(text, options.bankWords, true) ?? '')
-    );
+    return words.successName.test(folded)
+      ? isYes(value)
+      : words.statusNames.has(folded) && /done|accepted/.test(meaning ?? '');
+  // A word that is neither yes nor that of a success may be a no in any language.
+  const isOtherWord = /^\p{L}+$/u.test(text) && !isYes(value) && meaning !== 'done';
+  if (words.successName.test(folded) && (isNo(value) || isOtherWord)) return true;
+  // Zero is the code of a success in some banks.
+  if (words.statusNames.has(folded) && isNo(value) && text !== '0') return true;
+  if ((words.statusNames.has(folded) || words.codeNames.has(folded)) && /^[45]\d\d$/.test(text)) return true;
   const isOwn = folded === 'description' && value === options.sent.description;
   return !isOwn && speaksAgainst(text, outcome, options.bankWords);
 }

@@ -141,7 +141,9 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
-  const message = `${error.message} Nothing was executed: the same idempotency key may be used again.`;
+  // A bank's text may end without a full stop.
+  const said = error.message.replace(/(?<![.!?])$/, '.');
+  const message = `${said} Nothing was executed: the same idempotency key may be used again.`;
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });
 }
 

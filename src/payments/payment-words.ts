@@ -79,6 +79,8 @@ export const statusNames = new Set(phrasesOf('|transaction|payment|transfer stat
 export const creationNames =
   setOf(`created created_at created_on created_date created_time creation_date creation_time
   creation_date_time creation_timestamp date_created`);
+/** Members that may repeat the status of HTTP. */
+export const codeNames = setOf('code status status_code');
 export const reasonNames = setOf('code message reason');
 export const textNames = setOf('message title detail');
 export const timeNames = new Set([...creationNames, 'time', 'timestamp', 'date', 'datetime']);
@@ -100,12 +102,21 @@ export const requestTypes =
   TARGET_2_PAYMENTS CROSS_BORDER_CREDIT_TRANSFERS`);
 
 /** Values that mean no value, or an error. */
-const emptyWords =
-  setOf(`error errors err fail failure fault exception null nil none nan undefined unknown invalid missing n/a
-  false true ko nok no not bad timeout abort aborted expired blocked unavailable`);
+const emptyWords = setOf(
+  'error errors err fail failure fault exception null nil none nan undefined unknown invalid n/a false true',
+);
+/** Words with which a text says that a payment was not executed, or is not any more. */
+const noWords = setOf(`no not ko nok nack nak never cannot unable without impossible bad wrong missing
+  wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
+  reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
+  AM05 DUPL`);
+/** Words with which a text says that a payment still waits. */
+const waitingWords = setOf(
+  'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
+);
 /** Whether a text may be no receipt, id or free text in an answer that decides. */
 export const isTellingWord = (text: string): boolean =>
-  emptyWords.has(fold(text)) ||
+  [emptyWords, noWords, waitingWords].some((words) => words.has(fold(text))) ||
   /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '') ||
   isStandardCode(splitAtCode(text).head);
 
@@ -176,16 +187,14 @@ export function readCode(code: string, words: BankWords): Reason {
   return isStandardCode(code) || phrases.has(foldValue(code)) ? 'reason' : 'unknown';
 }
 
-/** Words with which a sentence says no. */
-const negations = setOf('no not ko nok never cannot unable');
-
 /** Whether a word, or a phrase without articles, is one of a failure, a denial or, for an outcome that is done, a pending payment. */
 export function speaksAgainst(word: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
   const folded = fold(word);
   if (done.has(folded)) return false;
   const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
-  if (meaning === 'rejected' || (outcome === 'done' && meaning === 'accepted')) return true;
-  return negations.has(folded) || phrases.has(folded) || codeTexts.has(folded);
+  const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
+  if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
+  return noWords.has(folded) || phrases.has(folded) || codeTexts.has(folded);
 }
 
 /** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and what follows. */
@@ -215,9 +224,9 @@ export function readText(text: string, words: BankWords, codes: readonly string[
 /** Names of members that mean a failure if they have a value, and names that mean a failure if they are `false`. */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =
-  /^(?:is|was)?(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
+  /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
 
 /** Inside an id or a text, in any spelling, these say that the payment failed. */
 export const failureInText = new RegExp(
-  `${failureName.source}|timeout|timedout|invalid|badrequest|unavailable`,
+  `${failureName.source}|timeout|timedout|invalid|badrequest|unavailable|unsuccess|not(?:executed|booked|paid|processed|completed|settled)`,
 );

@@ -23,7 +23,9 @@ export function readRefusal(
   options: ReadOptions,
 ): Finding {
   const parts = partsOf(object);
-  const codes = parts.flatMap(({ folded, value }) => (codeNames.has(folded) ? [scalarOf(value) ?? ''] : []));
+  const codes = parts.flatMap(({ folded, value }) =>
+    words.codeNames.has(folded) ? [scalarOf(value) ?? ''] : [],
+  );
   const found = parts.map((part) => [part.path, readReason(status, part, codes, options)] as const);
   const says = new Set(found.map(([, reason]) => reason));
   const isRejected = says.has('taught') || (says.has('reason') && !says.has('unknown'));
@@ -39,8 +41,6 @@ export function readRefusal(
     code ?? codes.find((each) => each !== '' && each !== String(status)),
   );
 }
-
-const codeNames: ReadonlySet<string> = new Set(['code', 'status', 'statuscode']);
 
 /** The members of an object, and those of its `error`, or of the only entry of its `errors`. */
 const partsOf = (object: Readonly<Record<string, unknown>>): Part[] =>
@@ -83,7 +83,7 @@ function readReason(
           codes,
         )
       : unless(isEmptyContainer(value));
-  if (!codeNames.has(folded)) return 'strange';
+  if (!words.codeNames.has(folded)) return 'strange';
   if (!isPlain || text === String(status)) return unless(isPlain);
   const reason = words.readCode(text, bankWords);
   if (folded === 'status' && words.readText(text, bankWords) === 'neutral') return 'neutral';

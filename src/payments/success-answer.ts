@@ -165,7 +165,7 @@ const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
   every(each(words.freeTextNames[record], isFreeText));
 /** Some banks write the object in place of its id: docs/real-banks.md. */
 const idOr = (record: keyof typeof words.freeTextNames): Check => either(isFreeText, freeTextsIn(record));
-const ownDate: Check = (value, { sent }) => isEmptyText(value) || isOwnDate(value, sent.createdAt);
+const ownDate: Check = (value, { sent }) => isEmptyText(value) || isOwnDate(value, sent.createdAt) === true;
 
 const amount = repeats(({ amount }) => amount, decimal);
 const currency = repeats(({ currency }) => currency, idText);
@@ -239,6 +239,18 @@ function isOfAnother(object: Members, sent: Sent): boolean {
     [record.to, body.to].some((to) => isSame(membersOf(to).accountid, sent.toAccountId, idText)) ||
     [...amounts, withoutSign(membersOf(value).amount)].some((text) => isSame(text, sent.amount, decimal));
   return isNamed && !isPayee && !isRepeated;
+}
+
+/** Whether a member says for certain that the record is another payment's: by its payer or the time of its creation. */
+export function namesAnother([name, value]: Member, sent: Sent): boolean {
+  const folded = fold(name);
+  if (words.creationNames.has(folded)) return isOwnDate(value, sent.createdAt) === false;
+  if (folded === 'bankid') return isSame(value, sent.bankId, bankCode) === false;
+  if (folded === 'thisaccount' && isObject(value)) {
+    const { id, accountid = id, bankid } = membersOf(value);
+    return namesAnother(['accountid', accountid], sent) || namesAnother(['bankid', bankid], sent);
+  }
+  return /^(?:accountid|thisaccount)$/.test(folded) && isSame(value, sent.accountId, idText) === false;
 }
 
 /** The folded name of the list of transaction requests. */

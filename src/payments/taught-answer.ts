@@ -11,6 +11,7 @@ import {
   isKnown,
   type Member,
   meaningsIn,
+  namesAnother,
   type ReadOptions,
   requestsName,
   statusMeaning,
@@ -43,7 +44,9 @@ export function readPaths({ value }: AnswerBody, options: ReadOptions): Finding 
   if (meaning === null)
     return finding(null, [nameOf(statusPath)], 'BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED');
   const beside = membersBeside(root, [statusPath ?? [], receiptPath ?? []]);
-  const against = beside.filter(({ member }) => contradicts(member, meaning, options));
+  const against = beside.filter(
+    ({ member }) => contradicts(member, meaning, options) || namesAnother(member, options.sent),
+  );
   // The value at the status' path is the evidence, so the members beside it may be unknown.
   const strange = statusPath === undefined ? beside.filter(isStrange(beside, about)) : [];
   if (

@@ -6,11 +6,14 @@ export const maxSearchLength = 255;
 const onlyAscii = /^[\0-\x7f]*$/;
 const marks = /\p{M}+/gu;
 
-/** A text without case and marks: "ΑΘΗΝΑ" and "Αθήνα" have the same. ASCII is the short way: NFD takes ten times as long. */
+/**
+ * A text without case and marks: "ΑΘΗΝΑ" and "Αθήνα" have the same. ASCII is the short way: NFD takes ten times as long. Marks are left
+ * out first, because NFD sorts those of a letter in a time that grows with the square of their number.
+ */
 const foldText = (text: string): string =>
   onlyAscii.test(text)
     ? text.toLowerCase()
-    : text.normalize('NFD').replace(marks, '').toLowerCase().replaceAll('ς', 'σ');
+    : text.replace(marks, '').normalize('NFD').replace(marks, '').toLowerCase().replaceAll('ς', 'σ');
 
 /**
  * The argument `search`, folded once for all entries; null if it is absent or empty.

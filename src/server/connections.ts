@@ -41,8 +41,8 @@ export class Connections<Connection extends Member> {
   }
 
   /**
-   * The connection that has to end if there is one too many: the longest idle one of a peer that has more than half, if the newest
-   * is another peer's; otherwise the newest.
+   * The connection that has to end if there is one too many: the oldest idle one of a peer that has more than half, if the newest is
+   * another peer's; otherwise the newest.
    */
   surplus(newest: Connection): Connection {
     const most = this.#byPeer.values().find((ofPeer) => ofPeer.size > this.size / 2);

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Drift, UnreadableAnswer } from '../bank/answer.ts';
 import { type BreakerReason, breakerReasons } from '../bank/breaker.ts';
+import { gatewayErrors } from '../bank/http-message.ts';
 import type { PoolUsage } from '../bank/pools.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -308,7 +309,7 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
  */
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
-  const isTrouble = failure !== null || (status ?? 0) >= 500;
+  const isTrouble = failure !== null || (status !== null && (status >= 500 || gatewayErrors.has(status)));
   // While a breaker is open, refused calls come at the rate of requests; its opening is one line.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';

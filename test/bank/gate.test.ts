@@ -143,13 +143,13 @@ describe('calls that wait', () => {
     expect(entered).toEqual(['a1', 'a2', 'a5', 'a3', 'a6', 'a4']);
   });
 
-  test('of callers of one remote address take the turns of one caller', () => {
+  test('of callers of one remote address take the turns of one caller, and these callers take them in turn', () => {
     const { entered, ask, leave } = gateOf(1);
     ask('first');
-    for (const claimed of ['x', 'y', 'z']) ask(claimed, { peer: '192.0.2.1' });
+    for (const claimed of ['x', 'x', 'y', 'z']) ask(claimed, { peer: '192.0.2.1' });
     times(2, () => ask('proven'));
-    times(5, leave);
-    expect(entered).toEqual(['first1', 'x2', 'proven5', 'y3', 'proven6', 'z4']);
+    times(6, leave);
+    expect(entered).toEqual(['first1', 'x2', 'proven6', 'y4', 'proven7', 'z5', 'x3']);
   });
 
   test('can be cancelled, once', () => {

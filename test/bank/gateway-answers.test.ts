@@ -85,6 +85,23 @@ test('an answer with a Location, in another charset, or as a text whose end nobo
   expect(refusalIn(429, kong, {}, {})).toBe('rate limit');
 });
 
+test.each([
+  '{"executed":"Unauthorized"}',
+  '{"payment":{"state":"unauthorized"}}',
+  '{"error":"Unauthorized","transaction":{"status":401}}',
+  '{"id":"Unauthorized"}',
+  '{"challenge":{}}',
+  '{"links":[],"status":401}',
+])('a 401 with a member of an unknown name refuses no credentials: %s', (body) => {
+  expect(refusalIn(401, body)).toBeNull();
+  expect(
+    refusalIn(
+      401,
+      body.replaceAll(/"(?:executed|payment|state|transaction|id|challenge|links)":/g, '"detail":'),
+    ),
+  ).toBe('credentials');
+});
+
 describe('the operator’s texts', () => {
   const notSent = [
     'Too many requests, please try again in # s.',
@@ -106,6 +123,7 @@ describe('the operator’s texts', () => {
   test('may be several in nested members', () => {
     expect(refused(429, '{"fault":{"code":900800,"message":"Message throttled out"}}')).toBe('rate limit');
     expect(refused(429, '{"fault":{"code":900801,"message":"Message throttled out"}}')).toBeNull();
+    expect(refused(429, '{"meta":{"requestId":"r-1"},"reply":"Message throttled out"}')).toBe('rate limit');
   });
 
   test('of a 403 are about a quota if the answer says when to come back, and else about credentials', () => {

@@ -87,7 +87,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     const { cert = '' } = files;
     const bank = { BANK_BASE_URL: 'https://bank.example' };
     const check = (environment: Readonly<Record<string, string>>) =>
-      runCommand(checkConfig, ['check'], { environment: { ...bank, ...environment } });
+      runCommand(checkConfig, ['check', '--no-store'], { environment: { ...bank, ...environment } });
     const mixed = { BANK_TLS_CERT: cert, BANK_TLS_KEY: rsa.key, STATE_URL: 'memory:' };
     expect((await check(mixed)).errors).toBe(
       'BANK_TLS_CERT, BANK_TLS_KEY cannot be used: give a certificate and its own key, without a passphrase, in PEM (the key is not that of the certificate).\n',

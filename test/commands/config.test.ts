@@ -1,7 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkConfig } from '../../src/commands/config.ts';
 import { plain } from '../../src/config/help.ts';
 import { limitRows } from '../../src/load/limits.ts';
+import { pending } from '../payments/stores/store-conformance.ts';
+import { inStore } from '../support/operate.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
@@ -39,7 +43,7 @@ test('check is quiet where all can be used, and else names every value and every
 
 test('check prints each variable that is set, with its source, and no secret', async () => {
   const { code, lines } = await run(
-    ['check'],
+    ['check', '--no-store'],
     {
       PORT: '4100',
       BANK_SUBSCRIPTION_KEY: 'top-secret-key',
@@ -83,11 +87,33 @@ test.each<[string, () => Record<string, string>, string]>([
   [
     'a file of the payment store’s address',
     () => ({ ...bank, STATE_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
-    'STATE_URL cannot be used: a file of it cannot be used: ENOENT',
+    'a file of STATE_URL cannot be used',
+  ],
+  [
+    'a PostgreSQL that is down',
+    () => ({ ...bank, STATE_URL: 'postgres://u@127.0.0.1:1/db' }),
+    'The payment store postgres://127.0.0.1:1/db cannot be reached: connect ECONNREFUSED',
   ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
   const { errors, lines } = await run(['check'], environment());
   expect([errors, lines]).toEqual([expect.stringContaining(fault), []]);
+});
+
+test('check says what the payment store holds, and writes nothing to it or next to it', async () => {
+  const path = join(folder, 'held', 'state.db');
+  await inStore(`sqlite:${path}`, (store) => store.begin(pending(), 120_000));
+  const files = () =>
+    readdirSync(join(folder, 'held')).map((name) => readFileSync(join(folder, 'held', name)));
+  const before = files();
+  const { code, lines } = await run(['check'], { ...bank, STATE_URL: `sqlite:${path}` });
+  expect(code).toBe(0);
+  expect(lines.at(-2)).toMatch(/^Payment records: the newest is \d+ s old; 1 PENDING, 0 UNKNOWN\.$/);
+  expect(files()).toEqual(before);
+});
+
+test('check --no-store leaves out a payment store that cannot be reached', async () => {
+  const STATE_URL = 'postgres://u@127.0.0.1:1/db';
+  expect(await run(['check', '--no-store'], { ...bank, STATE_URL })).toMatchObject({ code: 0, errors: '' });
 });
 
 test('check accepts the default store of a bank on this machine, whose folder the start creates', async () => {
@@ -106,5 +132,5 @@ test('check warns of a receipt without a status, which alone makes a payment DON
 });
 
 test.each([[[]], [['show']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
-  expect((await run(args, {})).errors).toBe('bankql config knows only: bankql config check.\n');
+  expect((await run(args, {})).errors).toBe('bankql config knows only: bankql config check [--no-store].\n');
 });

@@ -154,6 +154,12 @@ describe('an answer that is understood', () => {
     expect(stateOf(206, '{"id":"T"}')).toBe('UNKNOWN');
     expect(stateOf(200, '', { headers: {} })).toBe('UNKNOWN');
     expect(stateOf(200, '', { headers: { 'transfer-encoding': 'chunked' } })).toBe('DONE');
+    expect(stateOf(200, '', { headers: { 'transfer-encoding': 'gzip, Chunked' } })).toBe('DONE');
+    // The end of the connection ends these.
+    for (const coding of ['identity', 'gzip', 'chunked, identity', '']) {
+      expect(stateOf(200, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
+      expect(stateOf(401, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
+    }
     expect(stateOf(204, '', { headers: {} })).toBe('DONE');
   });
 });
@@ -528,6 +534,18 @@ describe('a bank that the operator teaches', () => {
       '"reasons":["AM04"]',
       '"check":{"errors":[{"code":1}]}',
       '"hint":"In progress"',
+      '"paymentExecuted":false',
+      '"executed":"nein"',
+      '"text":"The transfer wasn’t executed"',
+      '"lifecycle":"REVERSED"',
+      '"lifecycle":"notExecuted"',
+      '"lifecycle":"ON_HOLD"',
+      '"reasonCode":"AM05"',
+      '"code":500',
+      '"account_id":"somebody"',
+      '"bank_id":"BK9"',
+      '"this_account":{"id":"somebody"}',
+      '"created_at":"2021-03-01T10:00:00Z"',
     ].map((member): [string, string, BankWords] => [
       'UNKNOWN',
       `{"data":{"state":"EXE"},${member}}`,
@@ -539,6 +557,12 @@ describe('a bank that the operator teaches', () => {
       status('data.state', ['EXE']),
     ],
     ['DONE', '{"data":{"state":"EXE"},"description":"Rent"}', status('data.state', ['EXE'])],
+    [
+      'DONE',
+      '{"data":{"state":"EXE","account_id":"payer","this_account":{"id":"payer","kind":"k"},"created":1679090539},"paid":"2026-01-15","code":200,"payer":{"account_id":"y"}}',
+      status('data.state', ['EXE']),
+    ],
+    ['UNKNOWN', '{"data":{"status":"RJCT","created":"2021-03-01"}}', status('data.status')],
     ['UNKNOWN', '{"data":{"status":"RJCT"},"executed":true}', status('data.status')],
     ['DONE', '[{"id":"T"}]', receipt('0.id')],
     ['DONE', '"T-1"', receipt('.')],
@@ -606,6 +630,11 @@ describe('evidence is of this payment', () => {
       'Nok',
       'PaymentFailed',
       'internal_server_error',
+      'unsuccessful',
+      'NOT_BOOKED',
+      'voided',
+      'on-hold',
+      'AM05',
     ].map((id) => `{"id":"${id}"}`),
     '{"id":404}',
     '{"id":"503"}',

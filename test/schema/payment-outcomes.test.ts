@@ -175,7 +175,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
       expect(errors).toMatchObject([
         {
           message: expect.stringMatching(
-            / Nothing was executed: the same idempotency key may be used again\.$/,
+            /[^.]\. Nothing was executed: the same idempotency key may be used again\.$/,
           ),
           extensions: { ...details, operation, status: reply.status, idempotencyKey: 'key' },
         },

@@ -356,10 +356,18 @@ test('no request is handled after an answer that says that the connection ends',
 });
 
 test.each([
-  ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n'],
-  ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{'],
-])('a client whose %s do not arrive in time is cut off', async (_, begun) => {
-  const listening = await listen('127.0.0.1', 0, () => {}, { slowestRequestMs: 1 });
+  ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n', [408]],
+  ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{', [408]],
+  // Browsers open connections in advance: that is no request that cannot be read.
+  ['bytes', '', []],
+])('a client whose %s do not arrive in time is cut off', async (_, begun, expected) => {
+  const unreadable: number[] = [];
+  const onUnreadable = ({ status }: { status: number }) => {
+    unreadable.push(status);
+    return [];
+  };
+  const listening = await listen('127.0.0.1', 0, () => {}, { slowestRequestMs: 1, onUnreadable });
   expect(await answerTo(listening.url, begun)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(unreadable).toEqual(expected);
   await listening.close();
 });

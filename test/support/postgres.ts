@@ -71,6 +71,10 @@ export interface TestPostgres extends AsyncDisposable {
   resume(): Promise<void>;
   /** Makes a server that is down a standby of another one, with nothing of its own left, and starts it. */
   follow(primary: TestPostgres): Promise<void>;
+  /** The SQL that makes bankql's tables with all their rows. */
+  dump(): Promise<string>;
+  /** Lets it count 2.1 billion transactions, so that it warns at each further one. */
+  ageTransactionIds(): Promise<void>;
   /** Copies its data. The function that it returns puts the copy in the place of the data. */
   copy(): Promise<(how: Restoration) => Promise<void>>;
   /** Ends it and deletes its folder. */
@@ -261,6 +265,35 @@ async function createServer(first: Settings) {
       const from = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
       const options = ['-R', '-X', 'stream', '--checkpoint=fast', '--no-sync', '-d', from];
       await run('pg_basebackup', ['-D', data, ...options]);
+      await restart();
+    },
+    async dump() {
+      const from = ['-h', folder, '-p', String(port), '-U', 'postgres', '-d', 'bankql', '--schema=bankql'];
+      const { stdout } = await run('pg_dump', [...from, '--inserts', '--no-owner', '--no-privileges']);
+      // Without comments, which name the versions of programs, and without commands of psql.
+      return `${stdout
+        .split('\n')
+        .filter((line) => !/^(--|\\|$)/.test(line))
+        .join('\n')}\n`;
+    },
+    async ageTransactionIds() {
+      const [oldest] = await ask(
+        'postgres',
+        'SELECT min(datfrozenxid::text::bigint)::text AS id FROM pg_database',
+      );
+      // It warns of the last 40 million before 2^31 more than the oldest.
+      const id = Number(oldest?.id) + 2 ** 31 - 30_000_000;
+      // An orderly end, which pg_resetwal asks for.
+      child?.kill('SIGINT');
+      if (child !== null) await once(child, 'exit');
+      child = null;
+      await run('pg_resetwal', ['--next-transaction-id', String(id), '-D', data]);
+      // The file with the state of this transaction.
+      const file = Math.floor(id / (8192 * 4 * 32))
+        .toString(16)
+        .toUpperCase()
+        .padStart(4, '0');
+      await this.write(join('pg_xact', file), '\0'.repeat(8192 * 32));
       await restart();
     },
     async copy() {

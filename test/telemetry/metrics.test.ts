@@ -127,6 +127,16 @@ test('the log has the time of a REST call with one decimal, in milliseconds', ()
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'bank call', milliseconds: 1.6 }]);
 });
 
+test('a call that the bank did not serve is a warning, whatever its status; a refusal is not', () => {
+  const levels: number[] = [];
+  const logger = pino({}, { write: (line: string) => void levels.push(JSON.parse(line).level) });
+  const { onCall } = createTelemetry(logger, silent);
+  for (const status of [408, 425, 500, 503, 522]) onCall({ ...call, status });
+  expect(levels).toEqual([40, 40, 40, 40, 40]);
+  for (const status of [200, 400, 401, 404, 429]) onCall({ ...call, status });
+  expect(levels).toHaveLength(5);
+});
+
 describe('the metrics of workers', () => {
   /** A worker's own metrics. */
   function createWorker() {

@@ -13,6 +13,8 @@ export interface OpenStoreOptions {
   readonly create?: boolean;
   /** Whether the store is only read: nothing is written to it, or next to it. False by default. */
   readonly readOnly?: boolean;
+  /** Whether a store that is only read is refused if a start could not write to it. False by default. */
+  readonly mustBeWritable?: boolean;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs?: number;
   /** How long the start waits for another process's lock on a file, in milliseconds. */
@@ -36,6 +38,7 @@ const fileStartTimeoutMs = 30_000;
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
   const { retentionMs, onEvent, allowVolatile = false, create = false, readOnly = false } = options;
+  const { mustBeWritable = false } = options;
   const address = readStoreUrl(url);
   // Each kind is loaded only if it is needed: the libraries of servers are large, and the store in memory loads SQLite.
   if (address.kind === 'memory') {
@@ -47,12 +50,13 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
     const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
     const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
     const { path } = address;
-    const driver = await openSqlite({ path, timeoutMs, startTimeoutMs, create, readOnly });
+    const limits = { timeoutMs, startTimeoutMs };
+    const driver = await openSqlite({ path, ...limits, create, readOnly, mustBeWritable });
     return createPaymentStore({ ...storeOptions, driver });
   }
   const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
   const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
-  const server = { address: address.address, retentionMs, allowVolatile, readOnly, onNotice };
+  const server = { address: address.address, retentionMs, allowVolatile, readOnly, mustBeWritable, onNotice };
   return createPaymentStore({ ...storeOptions, driver: await createPostgresDriver(server) });
 }
 

@@ -98,6 +98,11 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   const { user, password, host, port } = parseAuthority(authority, given('host'), given('port'));
   if (user === '') throw new AddressError('it has to name a user');
   if (host === '') throw new AddressError('it has to name a host');
+  // Neon's pooler. The host without this word is the database's own.
+  if (/-pooler\..*\.neon\.tech$/i.test(host))
+    throw new AddressError(
+      'this pooler gives each transaction another connection: leave "-pooler" out of the host',
+    );
   const database = decoded(path);
   if (database === '' || path.includes('/')) throw new AddressError('it has to name a database');
   const tls = parseTls(given, host);

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type ClientBase, DatabaseError } from 'pg';
 import { z } from 'zod';
 import { madeByOther, missingStore, storeFormat } from '../missing-store.ts';
-import { ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
+import { parsed, ServerRefused, standbysConfirm, TablesMissing } from './server.ts';
 
 /** Checks whether a server is the one that the records were written to. The only row of bankql.store identifies that server. */
 
@@ -41,7 +41,7 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
   const ask = async (system: string, timeline: string, from: string) => {
     const columns = `${system} AS system_identifier, ${timeline} AS timeline, ${standbysConfirm} AS standbys_confirm`;
     const { rows } = await client.query(`SELECT ${columns} ${from}`);
-    return serverRow.parse(rows[0]);
+    return parsed(serverRow, rows[0]);
   };
   try {
     // pg_control_checkpoint() does not know a promotion before the next checkpoint.
@@ -91,22 +91,41 @@ export function compareServers(
 
 /** Relation or schema does not exist. */
 const missing = new Set(['42P01', '3F000']);
+/** The role lacks a privilege. */
+const forbidden = '42501';
+
+const mayWrite = `(SELECT bool_and(has_table_privilege(oid, privilege)) FROM pg_class,
+  unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege
+  WHERE relnamespace = 'bankql'::regnamespace AND relkind = 'r') AS may_write`;
 
 /**
- * The row of bankql.store; null if it is missing.
- * Errors: TablesMissing; ServerRefused if the tables have another format.
+ * The row of bankql.store; null if it is missing. `writes`: whether the role has to be able to write.
+ * Errors: TablesMissing; ServerRefused if the tables have another format, or the role lacks a privilege.
  */
-export async function readStore(client: ClientBase, shown: string): Promise<StoreIdentity | null> {
-  try {
-    const { rows } = await client.query('SELECT * FROM bankql.store');
-    const format = rows[0] === undefined ? storeFormat : Number(rows[0].version);
-    if (format !== storeFormat) throw new ServerRefused(madeByOther(format));
-    return rows[0] === undefined ? null : storeRow.parse(rows[0]);
-  } catch (error) {
-    if (error instanceof DatabaseError && missing.has(error.code ?? ''))
-      throw new TablesMissing(missingStore(shown).message);
-    throw error;
-  }
+export async function readStore(
+  client: ClientBase,
+  shown: string,
+  writes: boolean,
+): Promise<StoreIdentity | null> {
+  const { rows } = await client.query(`SELECT *, ${mayWrite} FROM bankql.store`).catch(async (error) => {
+    const code = error instanceof DatabaseError ? (error.code ?? '') : '';
+    if (missing.has(code)) throw new TablesMissing(missingStore(shown).message);
+    throw code === forbidden ? await notAllowed(client) : error;
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  if (Number(row.version) !== storeFormat) throw new ServerRefused(madeByOther(Number(row.version)));
+  if (writes && row.may_write !== true) throw await notAllowed(client);
+  return parsed(storeRow, row);
+}
+
+/** ALTER ROLE … SET ROLE makes the current role another one than that of the address. */
+async function notAllowed(client: ClientBase): Promise<ServerRefused> {
+  const { rows } = await client.query('SELECT current_user AS role');
+  const role = `"${rows[0]?.role}"`;
+  return new ServerRefused(
+    `its role ${role} may not use the tables: let their owner run GRANT USAGE ON SCHEMA bankql TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bankql TO ${role}`,
+  );
 }
 
 /**
@@ -144,5 +163,5 @@ export async function writeStore(
     [storeFormat, id, secret, system_identifier, timeline, standbys_confirm, acceptedBy],
   );
   if (rows[0] === undefined) throw new ServerRefused('another store was made in its place');
-  return storeRow.parse(rows[0]);
+  return parsed(storeRow, rows[0]);
 }

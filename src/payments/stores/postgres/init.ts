@@ -59,7 +59,7 @@ async function makeTables(client: Client): Promise<boolean> {
     .object({ hasSchema: z.boolean(), hasTables: z.boolean() })
     .parse(rows[0]);
   if (hasTables) {
-    await readStore(client, '');
+    await readStore(client, '', false);
     return false;
   }
   if (!hasSchema) await client.query('CREATE SCHEMA bankql');

@@ -23,7 +23,7 @@ import {
   writeLoss,
   writeStore,
 } from './identity.ts';
-import { type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
+import { asLogin, type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
 import { type Change, foundRow, type Statement, statementsFor } from './statements.ts';
 import { together } from './together.ts';
 import { lookFor, type Witness, Witnesses } from './witness.ts';
@@ -36,6 +36,8 @@ export interface PostgresDriverOptions {
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
+  /** Whether a role that cannot write is refused although nothing is written; false by default. */
+  readonly mustBeWritable?: boolean;
   /** Called with a sentence if the server was replaced without a loss, or does not show its identity. */
   readonly onNotice?: (text: string) => void;
   /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
@@ -72,6 +74,9 @@ const maxRounds = 5;
 /** The server stops or fails. It does not report whether a commit in progress is stored. */
 const ending = /^(08|57P|58|XX)/;
 
+/** The server's function that waits for standbys. Its warning says that none has confirmed a commit; other warnings do not matter. */
+const commitsWait = 'SyncRepWaitForLSN';
+
 /** pg's message for a statement that took longer than `query_timeout`. */
 const queryTimeout = 'Query read timeout';
 
@@ -93,6 +98,8 @@ interface Session {
 
 /** The connection ended under a statement. */
 class ConnectionBroken extends WriteUncertain {}
+/** The connection ended before the statement was sent. */
+class NothingSent extends StoreUnavailable {}
 
 /**
  * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is
@@ -102,7 +109,8 @@ class ConnectionBroken extends WriteUncertain {}
  * Errors: an Error that names the server and the remedy if it cannot be used.
  */
 export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
-  const { address, retentionMs, allowVolatile = false, readOnly = false, onNotice = () => {} } = options;
+  const { address, retentionMs, allowVolatile = false, onNotice = () => {} } = options;
+  const { readOnly = false, mustBeWritable = !readOnly } = options;
   const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
   const { lookEveryMs = usualLookEveryMs } = options;
   const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow });
@@ -129,9 +137,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile, settings });
     const session: Session = { backend, timeline: null, loss: null, warning: null };
     sessions.set(client, session);
-    client.on('notice', ({ code, message }) => {
-      // Compares the class of the code, because severities are in the server's language.
-      if (code?.startsWith('01')) session.warning = message ?? code;
+    client.on('notice', ({ routine = commitsWait, message }) => {
+      if (routine === commitsWait) session.warning = message ?? routine;
     });
     // A connection that breaks while it is in use also fails its call.
     client.on('error', () => {});
@@ -140,7 +147,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
   /** Finds out whether a connection leads to the server that the records were written to, and whether it has them. */
   async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
-    const row = await readStore(client, shown);
+    const row = await readStore(client, shown, mustBeWritable);
     const server = await readServer(client);
     session.timeline = server.timeline;
     const reason = row === null ? 'its row in bankql.store is missing' : await accept(client, row, server);
@@ -198,7 +205,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function endLeftBehind(client: ClientBase): Promise<void> {
     const ended = [...leftBehind];
     if (ended.length === 0) return;
-    await client.query(endBackends, [ended.map(({ pid }) => pid), ended.map(({ startedAt }) => startedAt)]);
+    const named = [ended.map(({ pid }) => pid), ended.map(({ startedAt }) => startedAt)];
+    await asLogin(client, () => client.query(endBackends, named));
     for (const backend of ended) leftBehind.delete(backend);
   }
 
@@ -219,7 +227,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       if (check || loss !== null || session.loss !== null) await checkIdentity(client, session);
     } catch (error) {
       client.release(true);
-      throw unavailable(reasonOf(error));
+      const { message } = unavailable(reasonOf(error));
+      throw isBroken(error) ? new NothingSent(message) : new StoreUnavailable(message);
     }
     if (begins && session.loss !== null) {
       client.release(true);
@@ -232,12 +241,11 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     } catch (error) {
       // The connection is not used again. If the statement was not answered, the next one would wait for it.
       client.release(true);
-      const reason = reasonOf(error, address.password);
-      const { message } = unavailable(reason);
+      const { message } = unavailable(reasonOf(error, address.password));
       if (error instanceof DatabaseError && !ending.test(error.code ?? ''))
         throw new StoreUnavailable(message);
       leftBehind.add(session.backend);
-      throw reason === queryTimeout ? new WriteUncertain(message) : new ConnectionBroken(message);
+      throw isBroken(error) ? new ConnectionBroken(message) : new WriteUncertain(message);
     }
     client.release();
     // For example, the commit is on the disk, and an operator ended its wait for a standby.
@@ -248,23 +256,24 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   }
 
   /**
-   * Like `call`, but repeats over another connection if the first one breaks. `isAgain`: the statement may already have been
-   * committed.
+   * Like `call`, but repeats over another connection if one breaks: after a failover, all that were open are broken. `isAgain`: the
+   * statement may already have been committed.
    */
   async function callAgain(
     pool: Pool,
     statementOf: (isAgain: boolean) => Statement,
     callOptions?: CallOptions,
   ) {
-    try {
-      return await call(pool, statementOf(false), callOptions);
-    } catch (error) {
-      if (!(error instanceof ConnectionBroken)) throw error;
-    }
-    try {
-      return await call(pool, statementOf(true), callOptions);
-    } catch (error) {
-      throw new WriteUncertain(messageOf(error));
+    let isAgain = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call(pool, statementOf(isAgain), callOptions);
+      } catch (error) {
+        isAgain ||= error instanceof ConnectionBroken;
+        const isOver = tries > maxConnections.payments;
+        if (!isOver && (error instanceof ConnectionBroken || error instanceof NothingSent)) continue;
+        throw isAgain ? new WriteUncertain(messageOf(error)) : error;
+      }
     }
   }
 
@@ -427,6 +436,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     close,
   };
 }
+
+/** Whether the connection has ended. A server that does not answer in time may still have it. */
+const isBroken = (error: unknown): boolean =>
+  error instanceof DatabaseError
+    ? ending.test(error.code ?? '')
+    : !(error instanceof ServerRefused) && messageOf(error) !== queryTimeout;
 
 /** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;

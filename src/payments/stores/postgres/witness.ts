@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import type { StoredRow } from '../../driver.ts';
 import { postgresNow } from '../payment-columns.ts';
+import { parsed } from './server.ts';
 
 /** A row that was there. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 export type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
@@ -77,7 +78,7 @@ export async function lookFor(client: ClientBase, witness: Witness | null) {
         WHERE state <> 'PENDING' AND created_at <= asked.now ORDER BY created_at DESC, id DESC LIMIT 1) AS newest ON true`,
     [witness?.id ?? null],
   );
-  const { now, is_there: isThere, id, created_at, updated_at } = lookedUp.parse(rows[0]);
+  const { now, is_there: isThere, id, created_at, updated_at } = parsed(lookedUp, rows[0]);
   const isNewest = id !== null && created_at !== null && updated_at !== null;
   return { now, isThere, newest: isNewest ? { id, created_at, updated_at } : null };
 }

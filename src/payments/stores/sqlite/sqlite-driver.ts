@@ -18,10 +18,12 @@ interface SqliteOptions {
   readonly create: boolean;
   /** Whether nothing is written, also not to the folder of the file. */
   readonly readOnly: boolean;
+  /** Whether a file that is only read is refused if it could not be written. */
+  readonly mustBeWritable: boolean;
 }
 
 /** The data that a worker thread starts with. */
-export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'readOnly'> {
+export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'readOnly' | 'mustBeWritable'> {
   /** How many calls share a transaction at most. */
   readonly maxBatch: number;
   /** The inode of the file that the thread may open, as the first thread found it; null for any file. */
@@ -63,11 +65,12 @@ const minSearchMs = 10_000;
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
 export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
-  const { timeoutMs, startTimeoutMs, create, readOnly } = options;
+  const { timeoutMs, startTimeoutMs, create, readOnly, mustBeWritable } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
+  const settings = { path, readOnly, mustBeWritable };
   let inode: string | null = null;
-  const thread = createThread(path, () => ({ path, readOnly, inode, maxBatch: 64 }));
+  const thread = createThread(path, () => ({ ...settings, inode, maxBatch: 64 }));
   const atStart = { limitMs: startTimeoutMs + startMs, lockMs: startTimeoutMs };
   const opened = await thread.ask('open', [create], atStart).catch(async (error) => {
     await thread.end(timeoutMs);
@@ -76,7 +79,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { secret, ...file } = openedFile.parse(opened);
   inode = file.inode;
   // A search that waits is answered before the next one begins.
-  const searcher = createThread(path, () => ({ path, readOnly, inode, maxBatch: 1 }));
+  const searcher = createThread(path, () => ({ ...settings, inode, maxBatch: 1 }));
   const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
   const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
   const ask: AskRows = (method, ...args) =>

@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -11,7 +20,7 @@ import type { SqliteRequest, SqliteResponse, WorkerSettings } from './sqlite-dri
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, readOnly, maxBatch, inode: knownInode }: WorkerSettings = workerData;
+const { path, readOnly, mustBeWritable, maxBatch, inode: knownInode }: WorkerSettings = workerData;
 
 interface OpenFile {
   readonly database: DatabaseSync;
@@ -107,11 +116,21 @@ function inodeOf(name: string): string | null {
 
 function openToRead(lockMs: number): OpenFile {
   const found = inodeOf(path);
+  if (mustBeWritable) for (const name of [path, dirname(path)]) assertWritable(name);
   const url = pathToFileURL(path);
   // Without a `-wal` file, nobody has the store open. Even to read, SQLite would create one, and leave it there.
   if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   return { ...opened(database, () => {}), inode: found, lockMs };
+}
+
+/** Errors: UnusableStore. */
+function assertWritable(name: string): void {
+  try {
+    accessSync(name, constants.W_OK);
+  } catch {
+    throw new UnusableStore(`this user may not write ${name}`);
+  }
 }
 
 /**

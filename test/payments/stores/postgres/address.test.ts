@@ -123,6 +123,10 @@ test.each([
     'postgres://me:s3cr@db:6543/pay?pgbouncer=true&connection_limit=1',
     'pgbouncer is not supported: .*session mode.*Supabase: port 5432',
   ],
+  [
+    'postgres://me:s3cr@ep-cool-name-123456-pooler.eu-central-1.aws.neon.tech/pay',
+    'another connection: leave "-pooler" out of the host',
+  ],
   ['postgres://me:s3cr@db/pay?keepalives_interval=5', 'keepalives_interval is not supported: leave it out'],
   ['postgres://me:s3cr@db/pay?tcp_user_timeout=5', 'tcp_user_timeout is not supported'],
   ['postgres://me:s3cr@db/pay?ssl=true', 'ssl is not supported: use sslmode'],

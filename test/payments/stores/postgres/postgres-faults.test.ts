@@ -235,6 +235,21 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     }
   });
 
+  test('warnings of a server that is near a wraparound of its transaction ids refuse no payment', async () => {
+    await using server = await startPostgres(durable);
+    await initPostgres(server.address);
+    await server.ageTransactionIds();
+    const client = new Client({ ...server.address, password: '', ssl: false });
+    const warnings: unknown[] = [];
+    client.on('notice', ({ message }) => warnings.push(message));
+    await client.connect();
+    await client.query('CREATE TABLE own (id text)').finally(() => client.end());
+    expect(warnings).toEqual([expect.stringMatching(/must be vacuumed within \d+ transactions/)]);
+    const driver = await openDriver(server);
+    expect(await driver.insert(newRow('a'))).toMatchObject({ version: 'v-1' });
+    expect(await driver.compareAndSet('a', 'v-1', changed('v-2'))).toBe(true);
+  });
+
   describe('while a synchronous standby is silent', () => {
     test('a payment is refused, and taken back although its commit waits for ever; backends do not pile up', async () => {
       const driver = await openHasty();

@@ -91,13 +91,73 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     );
     await init();
     await expect(openDriver({ address })).rejects.toThrow(
-      /GRANT USAGE ON SCHEMA bankql TO "app"; GRANT SELECT, INSERT/,
+      /its role "app" may not use the tables: .* GRANT USAGE ON SCHEMA bankql TO "app"; GRANT SELECT, INSERT/,
     );
     await postgres.empty();
     await postgres.query('CREATE SCHEMA bankql AUTHORIZATION app');
     expect(await initPostgres(address)).toBe(true);
     const driver = await openDriver({ address });
     expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
+  });
+
+  describe('a role that becomes its group role (ALTER ROLE … SET ROLE)', () => {
+    beforeEach(async () => {
+      await postgres.query('DROP ROLE IF EXISTS app; DROP ROLE IF EXISTS payers');
+      await postgres.query(
+        'CREATE ROLE payers; CREATE ROLE app LOGIN NOINHERIT IN ROLE payers; ALTER ROLE app SET ROLE payers',
+      );
+    });
+
+    test('makes and uses the tables, and ends the backend of a connection that broke', async () => {
+      await using gate = await openTcpGate(postgres.port);
+      const address = { ...postgres.address, user: 'app', port: gate.port };
+      await postgres.query('CREATE SCHEMA bankql AUTHORIZATION payers');
+      expect(await initPostgres(address)).toBe(true);
+      const driver = await openDriver({ address });
+      gate.loseNextAnswer();
+      expect(await driver.insert(newRow('a'))).toMatchObject({ version: 'v-1' });
+      expect(
+        await postgres.query('SELECT tableowner FROM pg_tables WHERE schemaname = $1', ['bankql']),
+      ).toEqual(Array(2).fill({ tableowner: 'payers' }));
+    });
+
+    test('is told which role lacks a privilege', async () => {
+      await init();
+      const address = { ...postgres.address, user: 'app' };
+      await expect(openDriver({ address })).rejects.toThrow(
+        /cannot be used: its role "payers" may not use the tables: .*GRANT USAGE ON SCHEMA bankql TO "payers"/,
+      );
+      await postgres.query(
+        'GRANT USAGE ON SCHEMA bankql TO payers; GRANT SELECT ON ALL TABLES IN SCHEMA bankql TO payers',
+      );
+      await expect(openDriver({ address })).rejects.toThrow('its role "payers" may not use the tables');
+      // As `config check` opens it.
+      const check = openDriver({ address }, { readOnly: true, mustBeWritable: true });
+      await expect(check).rejects.toThrow('its role "payers" may not use the tables');
+      // Whoever only looks needs no more.
+      expect(await (await openDriver({ address }, { readOnly: true })).find('a')).toBeNull();
+      await postgres.query('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bankql TO payers');
+      expect(await (await openDriver({ address })).insert(newRow('a'))).toMatchObject({ id: 'a' });
+    });
+  });
+
+  test('a commit that waits for no standby counts as confirmed by none', async () => {
+    await init();
+    await postgres.query('ALTER ROLE bankql SET synchronous_commit = local');
+    try {
+      const driver = await openDriver(postgres);
+      await driver.insert(newRow('a'));
+      await postgres.waitForStandby();
+      // The connections that are open go on: they would wait for ever for a standby that confirms.
+      expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
+      const accepting = await openDriver(postgres, { allowVolatile: true });
+      expect(await accepting.insert(newRow('c'))).toMatchObject({ version: 'v-1' });
+      expect(await storeRow()).toMatchObject({ standbys_confirm: false });
+      await expect(openDriver(postgres)).rejects.toThrow(/synchronous_commit is local/);
+    } finally {
+      await postgres.confirmNothing();
+      await postgres.query('ALTER ROLE bankql RESET synchronous_commit');
+    }
   });
 
   test.each([

@@ -30,7 +30,8 @@ async function connect(
   path: string,
   { onEvent, expiryPauseMs, ...change }: Change = {},
 ): Promise<PaymentStore> {
-  const usual = { create: true, readOnly: false, timeoutMs: 60_000, startTimeoutMs: 60_000 };
+  const limits = { timeoutMs: 60_000, startTimeoutMs: 60_000 };
+  const usual = { ...limits, create: true, readOnly: false, mustBeWritable: false };
   const driver = await openSqlite({ ...usual, path, ...change });
   const { readOnly } = change;
   return createPaymentStore({ name: path, driver, retentionMs, expiryPauseMs, readOnly, onEvent });
@@ -203,6 +204,22 @@ describe('a file that cannot be the store stops the start, with its path and the
     await (await open(path)).close();
     sql(path, `PRAGMA user_version = ${format}`);
     await refused(path, reason);
+  });
+
+  // Root may write every file.
+  test.skipIf(process.getuid?.() === 0)('a file or a folder that a start could not write', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    const check = { create: false, readOnly: true, mustBeWritable: true };
+    for (const [name, mode, allowed] of [
+      [path, 0o400, 0o600],
+      [dirname(path), 0o500, 0o700],
+    ] as const) {
+      chmodSync(name, mode);
+      await expect(connect(path, check)).rejects.toThrow(`cannot be used: this user may not write ${name}.`);
+      chmodSync(name, allowed);
+    }
+    await (await connect(path, check)).close();
   });
 
   test('a lock that does not go away', async () => {

@@ -1,0 +1,25 @@
+import { type Payment, type PayOptions, transfer } from '../../../support/payment-client.ts';
+
+interface KeptPayment extends Pick<PayOptions, 'mutation'> {
+  /** Its key, and the account that pays: the bank answers by it. */
+  readonly name: string;
+  readonly input: Payment;
+  /** The code of the answer to the client that repeats it in a later version. */
+  readonly code: string;
+}
+
+const payment = (name: string, code: string): KeptPayment => ({ name, code, input: transfer(name) });
+
+/** The payments in the stores of each format. Never change one: a key is recognised only if its payment is the same. */
+export const payments: readonly KeptPayment[] = [
+  payment('done', 'DONE'),
+  {
+    ...payment('requested', 'DONE'),
+    input: transfer('requested', { transactionRequestType: 'SEPA' }),
+    mutation: 'putTransactionRequest',
+  },
+  payment('rejected', 'BANK_REJECTED'),
+  payment('unknown', 'OUTCOME_UNKNOWN'),
+  // Its lease has ended since.
+  payment('pending', 'OUTCOME_UNKNOWN'),
+];
