@@ -8,8 +8,12 @@ import { temporaryFolder } from './test/support/temporary-folder.ts';
 // stripper, and compile anew.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/** It weighs what its process keeps in memory. */
-const alone = ['test/bounded-memory.test.ts'];
+/** They weigh what their process keeps in memory, load the modules of the schema again, or add types to it. */
+const alone = [
+  'test/bounded-memory.test.ts',
+  'test/schema/import-order.test.ts',
+  'test/schema/plugin.test.ts',
+];
 
 export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these

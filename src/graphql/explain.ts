@@ -138,10 +138,11 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The field with a resolver that reports its path to the recorder. */
+/** The field with a resolver that reports its path to the recorder. One that uses only its source makes no call. */
 function recordedField(field: Field, recorder: CallRecorder): Field {
   const { resolve = defaultFieldResolver } = field;
-  if (resolve === defaultFieldResolver || knownResolver(resolve).property !== undefined) return field;
+  const { property, usesOnlySource } = knownResolver(resolve);
+  if (resolve === defaultFieldResolver || property !== undefined || usesOnlySource) return field;
   const recordedResolve: typeof resolve = (source, given, context, info) =>
     recorder.during(responsePathAsArray(info.path).join('.'), () => resolve(source, given, context, info));
   return Object.create(field, { resolve: { value: sameAs(recordedResolve, resolve) } });

@@ -1,7 +1,8 @@
-import SchemaBuilder, { type FieldRef } from '@pothos/core';
+import SchemaBuilder from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
 import type { Context } from './context.ts';
 import { globalIdDescription } from './plugin/global-id.ts';
+import BankPlugin from './plugin/index.ts';
 
 export const builder = new SchemaBuilder<{
   Context: Context;
@@ -16,9 +17,9 @@ export const builder = new SchemaBuilder<{
     readonly totalCount: number | null | Promise<number | null>;
   };
 }>({
-  plugins: [RelayPlugin],
+  plugins: [RelayPlugin, BankPlugin],
   relay: {
-    // Fields of the queries: see node.ts.
+    // bankql's own: see node.ts.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
@@ -33,10 +34,6 @@ export const builder = new SchemaBuilder<{
 
 /** Pothos' types with those of this schema. */
 export type Types = (typeof builder)['$inferSchemaTypes'];
-/** A field that a function of ours makes: declaration files need a name for Pothos' type. */
-export type MadeField = FieldRef<Types>;
-/** The fields of any output type: an object, or the queries. */
-export type Fields<Parent> = PothosSchemaTypes.RootFieldBuilder<Types, Parent>;
 export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 

@@ -38,9 +38,12 @@ export interface Defaults {
   readonly viewer?: ViewerTemplates | undefined;
 }
 
-/** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT if there is neither. */
+/** The description of an input for the bank. */
+export const bankIdDescription = 'The code of the bank; the configured one if it is left out.';
+
+/** The bank that an argument names, or the configured one: an empty code names none. Errors: BAD_USER_INPUT if there is neither. */
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
-  if (bankId != null) return restId('bankId', bankId);
+  if (bankId) return restId('bankId', bankId);
   if (defaults.bankId === null)
     throw badUserInput('Give bankId: this server has no default bank (BANK_ID).', 'bankId');
   return defaults.bankId;

@@ -1,22 +1,12 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
-import { earlyResolver } from '../executor/known-resolvers.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode, accountOf } from './account.ts';
+import { Account, accountOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
-import { answeredByIds } from './plugin/field-extensions.ts';
-import { link, links } from './plugin/link.ts';
-import {
-  type ConnectionShape,
-  checkPage,
-  Page,
-  type PageArguments,
-  pageArguments,
-  totalCountField,
-} from './plugin/relay-connection.ts';
-import { transactionNode } from './transaction.ts';
+import { checkPage, Page, totalCountDescription } from './plugin/list.ts';
+import { Transaction } from './transaction.ts';
 import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
 
 /**
@@ -79,23 +69,27 @@ function collect(
 
 const TransactionConnection = builder.connectionObject(
   {
-    type: transactionNode.object,
+    type: Transaction,
     name: 'TransactionConnection',
     description: 'Transactions that bankql knows of.',
     fields: (t) => ({
-      nodes: links(t, transactionNode, {
+      nodes: t.links(Transaction, {
         description: 'REST: getTransaction for each, if more than their ids is selected.',
         entries: ({ nodes }) => [...nodes] as TransactionIds[],
         ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
       }),
-      totalCount: totalCountField(t),
+      totalCount: t.int({
+        nullable: false,
+        description: totalCountDescription,
+        resolve: ({ totalCount }) => Number(totalCount),
+      }),
     }),
   },
   {
     name: 'TransactionEdge',
     description: 'A transaction and its place in a list.',
     fields: (t) => ({
-      node: link(t, transactionNode, {
+      node: t.link(Transaction, {
         description: 'REST: getTransaction, if more than its ids is selected.',
         fromRecord: true,
         ids: ({ node }) => transactionIn(node, node.transactionId),
@@ -104,22 +98,7 @@ const TransactionConnection = builder.connectionObject(
   },
 );
 
-async function knownTransactions(
-  ids: AccountIds,
-  { since, ...args }: PageArguments & { readonly since?: Date | null | undefined },
-  context: Context,
-): Promise<ConnectionShape<TransactionIds>> {
-  const page = checkPage(args);
-  const account = accountOf(ids);
-  const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
-  const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
-    collect(requests, paid, since ?? undefined),
-  );
-  // The ids are checked when they are used.
-  return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
-}
-
-builder.objectField(accountNode.object, 'knownTransactions', (t) =>
+builder.objectField(Account, 'knownTransactions', (t) =>
   t.field({
     type: TransactionConnection,
     description:
@@ -130,9 +109,21 @@ builder.objectField(accountNode.object, 'knownTransactions', (t) =>
         description:
           'Only own payments and requests of this time or later; a request, such as a statement, may name older transactions. Entries without a readable date are left out.',
       }),
-      ...pageArguments,
+      ...t.arg.connectionArgs(),
     },
-    extensions: answeredByIds,
-    resolve: earlyResolver(knownTransactions),
+    fromIds: true,
+    async resolve(ids, { since, ...args }, context) {
+      const page = checkPage(args);
+      const account = accountOf(ids);
+      const [requests, paid] = await Promise.all([
+        loadRequests(account, context),
+        paidFrom(account, context),
+      ]);
+      const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
+        collect(requests, paid, since ?? undefined),
+      );
+      // The ids are checked when they are used.
+      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
+    },
   }),
 );

@@ -1,19 +1,18 @@
 import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
-import { MessageObject } from './message.ts';
-import { inputFields, toBody } from './plugin/fields.ts';
+import { bankIdDescription, bankIdOr } from './context.ts';
+import { Message } from './message.ts';
+import { toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
-import { bankIdInput } from './record-mutations.ts';
 
 builder.relayMutationField(
   'putCustomerMessage',
   {
     description: 'The message to put, and to whom.',
     inputFields: (t) => ({
-      bankId: bankIdInput(t),
+      bankId: t.id({ description: bankIdDescription }),
       customerId: t.id({ required: true, description: 'The id at the bank of the customer who gets it.' }),
-      ...inputFields(t, message),
+      ...t.bankFields(message),
     }),
   },
   {
@@ -31,7 +30,7 @@ builder.relayMutationField(
     description: 'The message that was left, as far as the bank shows it.',
     outputFields: (t) => ({
       message: t.expose('message', {
-        type: MessageObject,
+        type: Message,
         description: 'Null if the bank answered without it. Costs no further REST call.',
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),

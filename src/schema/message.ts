@@ -1,20 +1,17 @@
 import { message } from '../contract/message.ts';
-import type { BankIds } from '../loaders/loaders.ts';
-import { BankObject } from './bank.ts';
-import { builder, type Fields } from './builder.ts';
-import type { ReadContext } from './context.ts';
-import { objectType } from './plugin/fields.ts';
+import { isObject } from '../is-object.ts';
+import { Bank } from './bank.ts';
+import { builder } from './builder.ts';
 import { encodeGlobalId, globalIdTypes } from './plugin/global-id.ts';
 import { contentHashOf } from './plugin/list-item.ts';
-import { connectionTo, listField } from './plugin/relay-connection.ts';
 
-export const MessageObject = objectType(message);
+export const Message = builder.bankObject(message);
 
 /** Messages have no ids: their content identifies them. */
 const hashOf = (record: object): string => contentHashOf(message, record);
 
 globalIdTypes.set('Message', null);
-builder.objectField(MessageObject, 'id', (t) =>
+builder.objectField(Message, 'id', (t) =>
   t.id({
     nullable: false,
     description: 'Unique to the content, for caches: `node` cannot read a message.',
@@ -22,22 +19,16 @@ builder.objectField(MessageObject, 'id', (t) =>
   }),
 );
 
-const MessageConnection = connectionTo(MessageObject, 'messages');
+/** How lists of messages are made. */
+export const messageList = {
+  plural: 'messages',
+  nameOf: (entry: unknown) => (isObject(entry) && !(entry instanceof Error) ? hashOf(entry) : null),
+} as const;
 
-/** A field that lists the caller's messages at a bank. */
-export const messagesField = <Parent extends object>(
-  t: Fields<Parent>,
-  description: string,
-  bankOf: (parent: Parent, context: ReadContext) => BankIds,
-) =>
-  listField(t, MessageConnection, {
-    description,
-    load: (parent, _args, context) => context.session.loaders.messagesOwner.load(bankOf(parent, context)),
-    nodesIn: () => (record) => record,
-    nameOf: (entry) =>
-      typeof entry !== 'object' || entry === null || entry instanceof Error ? null : hashOf(entry),
-  });
-
-builder.objectField(BankObject, 'messages', (t) =>
-  messagesField(t, 'Messages of the calling customer. REST: getMessagesOwner.', (bank) => bank),
+builder.objectField(Bank, 'messages', (t) =>
+  t.bankList(Message, {
+    ...messageList,
+    description: 'Messages of the calling customer. REST: getMessagesOwner.',
+    load: (bank, _args, { session }) => session.loaders.messagesOwner.load(bank),
+  }),
 );

@@ -3,8 +3,8 @@ import { unwrap } from '../bank/answer.ts';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import {
   getOtherAccounts,
-  type OtherAccount,
   type OtherAccountQuery,
+  type OtherAccount as OtherAccountRecord,
   otherAccount,
 } from '../contract/other-account.ts';
 import { BankqlError } from '../errors.ts';
@@ -12,29 +12,13 @@ import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { findById } from '../loaders/loaders.ts';
-import { type AccountIds, accountNode, accountOf, isCodeOf } from './account.ts';
-import { bankFields } from './bank.ts';
+import { Account, accountOf, isCodeOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { implementNode, omitNullish } from './plugin/fields.ts';
+import { omitNullish } from './plugin/fields.ts';
 import { notGlobalId } from './plugin/global-id.ts';
-import { link, recordOf } from './plugin/link.ts';
-import {
-  isRepeatedIn,
-  itemId,
-  itemNotFound,
-  type ListedIds,
-  listedBy,
-  madeFrom,
-  shownId,
-} from './plugin/list-item.ts';
-import { defineNodeType, identifiedBy, idFromPath, type NodeRef } from './plugin/node.ts';
-import { connectionTo, listField, type ToNode } from './plugin/relay-connection.ts';
+import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './plugin/list-item.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
-
-type OtherAccountIds = ListedIds<ViewIds, 'otherAccountId', OtherAccount>;
-
-type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description:
@@ -68,15 +52,16 @@ function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
 }
 
-const loadAll = (account: ViewIds, { session }: ReadContext): Promise<OtherAccount[]> =>
-  session.loaders.otherAccounts.load(account);
+function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccountRecord[]> {
+  return session.loaders.otherAccounts.load(account);
+}
 
 /** The counterparties that a field with this filter lists. */
 function loadOtherAccounts(
   account: ViewIds,
   args: OtherAccountSearch,
   context: ReadContext,
-): Promise<OtherAccount[]> {
+): Promise<OtherAccountRecord[]> {
   const query = queryOf(args);
   const text = foldSearch(args.search);
   const listed =
@@ -97,7 +82,7 @@ function loadOtherAccounts(
 }
 
 /** Selects the entries whose holder's name or IBAN contains a folded text. */
-function entriesWith(text: string): (entry: OtherAccount) => boolean {
+function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
   // White space alone is no part of an IBAN.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
@@ -105,22 +90,12 @@ function entriesWith(text: string): (entry: OtherAccount) => boolean {
     (iban !== null && typeof IBAN === 'string' && compactIban(IBAN).includes(iban));
 }
 
-/** The counterparties in a list of the bank. */
-const otherAccountsIn =
-  (list: readonly OtherAccount[], account: AccountIds): ToNode<OtherAccount, OtherAccountNode> =>
-  (record) => ({ ...accountOf(account), otherAccountId: itemId(record), list, record });
-
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
-export const otherAccountNode = defineNodeType({
-  name: 'OtherAccount',
-  ...listedBy(identifiedBy('bankId', 'accountId', 'viewId'), 'otherAccountId', {
-    shape: otherAccount,
-    operation: getOtherAccounts,
-    load: loadAll,
-    nameOf: itemId,
-  }),
-  read: async (ids: OtherAccountIds, context) =>
-    findOtherAccount(await loadAll(accountOf(ids), context), String(ids.otherAccountId)),
+export const OtherAccount = builder.bankRef(otherAccount, {
+  key: [Account, 'otherAccountId'],
+  noun: 'counterparty',
+  plural: 'counterparties',
+  list: { operation: getOtherAccounts, load: loadAll, find: findOtherAccount },
   // A counterparty found by its IBAN or number is the same node as in the list.
   idsOfRecord(ids, record) {
     const otherAccountId = itemId(record) ?? ids.otherAccountId;
@@ -133,7 +108,7 @@ export const otherAccountNode = defineNodeType({
  * share identifies none of them: otherwise the wrong one could be paid.
  * Errors: NOT_FOUND.
  */
-function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
+function findOtherAccount(list: readonly OtherAccountRecord[], name: string): OtherAccountRecord {
   const isRepeated = isRepeatedIn(list, itemId, name);
   const found = isRepeated ? null : (findById(list, name) ?? findByNumber(list, name));
   if (found === undefined) throw itemNotFound(getOtherAccounts, name);
@@ -152,17 +127,17 @@ export async function findCounterparty(
   payer: ViewIds,
   id: string,
   context: ReadContext,
-): Promise<OtherAccountNode | null> {
+): Promise<typeof OtherAccount.$inferType | null> {
   const list = await loadOtherAccounts(payer, {}, context);
   const found = isRepeatedIn(list, itemId, id) ? null : findById(list, id);
   if (!found || found instanceof Error) return null;
-  return otherAccountsIn(list, payer)(found, 0);
+  return OtherAccount.nodesIn(list, payer)(found);
 }
 
-type ByNumber = ReadonlyMap<unknown, OtherAccount | null>;
+type ByNumber = ReadonlyMap<unknown, OtherAccountRecord | null>;
 
 const numbers = new WeakMap<
-  readonly OtherAccount[],
+  readonly OtherAccountRecord[],
   { readonly byIban: ByNumber; readonly byNumber: ByNumber }
 >();
 
@@ -170,9 +145,12 @@ const numbers = new WeakMap<
  * The counterparty with an IBAN, or else with a number; null if several have it, undefined if none has. A list is indexed once,
  * however many links lead into it.
  */
-function findByNumber(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
-  const indexBy = (numberOf: (record: OtherAccount) => unknown) => {
-    const index = new Map<unknown, OtherAccount | null>();
+function findByNumber(
+  list: readonly OtherAccountRecord[],
+  name: string,
+): OtherAccountRecord | null | undefined {
+  const indexBy = (numberOf: (record: OtherAccountRecord) => unknown) => {
+    const index = new Map<unknown, OtherAccountRecord | null>();
     for (const record of list) {
       const number = numberOf(record);
       if (number) index.set(number, index.has(number) ? null : record);
@@ -190,30 +168,41 @@ function findByNumber(list: readonly OtherAccount[], name: string): OtherAccount
 /** People and banks write an IBAN with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
-implementNode(otherAccountNode, otherAccount, (t) => ({
-  ...bankFields(t, 'counterparty'),
-  accountId: t.exposeID('accountId', idFromPath('The account that it is a counterparty of, from the path.')),
-  viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
-  account: link(t, accountNode, {
-    description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-    ids: accountOf,
+builder.bankNode(OtherAccount, {
+  omit: ['version'],
+  fields: (t) => ({
+    accountId: t.exposeID('accountId', {
+      nullable: false,
+      description: 'The account that it is a counterparty of, from the path.',
+    }),
+    viewId: t.exposeID('viewId', {
+      nullable: false,
+      description: 'The view through which it is seen, from the path.',
+    }),
+    account: t.link(Account, {
+      description: 'The account that it is a counterparty of. REST: getAccountsScope.',
+      ids: accountOf,
+    }),
+    linkedAccount: t.link(Account, {
+      description:
+        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
+      args: {
+        viewId: t.arg.id({
+          description: "The view through which it is read; the counterparty's by default.",
+        }),
+      },
+      fromRecord: true,
+      ids: (other, { viewId }) => linkedAccountOf(other, viewId),
+    }),
   }),
-  linkedAccount: link(t, accountNode, {
-    description:
-      "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
-    args: {
-      viewId: t.arg.id({
-        description: "The view through which it is read; the counterparty's by default.",
-      }),
-    },
-    fromRecord: true,
-    ids: (other, { viewId }) => linkedAccountOf(other, viewId),
-  }),
-}));
+});
 
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
-function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
-  const { bank, swift_bic, id } = recordOf(other);
+function linkedAccountOf(
+  other: ViewIds & { readonly record: OtherAccountRecord },
+  viewId: string | null | undefined,
+): ViewIds | null {
+  const { bank, swift_bic, id } = other.record;
   if (![bank, swift_bic].some((code) => isCodeOf(other.bankId, code))) return null;
   const accountId = unwrap(id);
   if (!accountId) return null;
@@ -224,10 +213,8 @@ function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefi
   };
 }
 
-const OtherAccountConnection = connectionTo(otherAccountNode.object, 'counterparties');
-
-builder.objectFields(accountNode.object, (t) => ({
-  otherAccount: link(t, otherAccountNode, {
+builder.objectFields(Account, (t) => ({
+  otherAccount: t.link(OtherAccount, {
     description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
     args: {
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
@@ -237,11 +224,10 @@ builder.objectFields(accountNode.object, (t) => ({
       otherAccountId: notGlobalId('otherAccountId', otherAccountId),
     }),
   }),
-  otherAccounts: listField(t, OtherAccountConnection, {
+  otherAccounts: t.bankList(OtherAccount, {
     description:
       'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
     args: search,
-    load: (account, args, context) => loadOtherAccounts(accountOf(account), args, context),
-    nodesIn: (list, account) => otherAccountsIn(list, account),
+    load: loadOtherAccounts,
   }),
 }));

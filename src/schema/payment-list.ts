@@ -7,7 +7,7 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
 import { notGlobalId } from './plugin/global-id.ts';
-import { type ConnectionShape, type Edge, notACursor } from './plugin/relay-connection.ts';
+import { type Edge, notACursor } from './plugin/list.ts';
 import { ViewerObject } from './viewer.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
@@ -58,7 +58,10 @@ const isNewer = ({ createdAt, id }: PaymentRecord, place: Place) =>
   createdAt > place.created_at || (createdAt === place.created_at && id > place.id);
 
 /** Errors: BAD_USER_INPUT; those of PaymentService.search. */
-async function pageOf(args: PaymentListArguments, context: Context): Promise<ConnectionShape<PaymentRecord>> {
+async function pageOf(
+  args: PaymentListArguments,
+  context: Context,
+): Promise<typeof PaymentConnection.$inferType> {
   const { first, last, states, accountId, since } = args;
   if (first != null && last != null) throw badUserInput('first and last exclude each other.', 'last');
   const isBackward = last != null;

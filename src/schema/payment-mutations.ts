@@ -1,34 +1,31 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
-import { accountRef, amount, money } from '../contract/shared-parts.ts';
+import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
-import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
+import {
+  putTransactionsRequestAccount,
+  type TransactionRequest as RequestRecord,
+} from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store.ts';
-import { AccountRefInput, validatedAccountRefBody } from './account-ref.ts';
+import { AccountRefInput, accountRefBody, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
-import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
+import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
-import { fieldExtensions } from './plugin/field-extensions.ts';
-import { inputType, omitNullish, toBody } from './plugin/fields.ts';
+import { omitNullish, toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { mapListItem } from './plugin/list-item.ts';
-import { bankIdInput } from './record-mutations.ts';
 import { isPositive } from './scalars.ts';
-import {
-  type TransactionRequestNode,
-  TransactionRequestObject,
-  transactionRequestsIn,
-} from './transaction-request.ts';
+import { TransactionRequest } from './transaction-request.ts';
 
 /** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
 /** The fields that both inputs have. */
 const paymentFields = (t: InputFields) => ({
-  bankId: bankIdInput(t),
+  bankId: t.id({ description: bankIdDescription }),
   accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
   to: t.field({
     type: AccountRefInput,
@@ -45,7 +42,7 @@ const valueDescription = 'How much, above zero; a currency of up to 16 character
 
 const makeTransactionFields = (t: InputFields) => ({
   ...paymentFields(t),
-  value: t.field({ type: inputType(amount), required: true, description: valueDescription }),
+  value: t.field({ type: builder.bankInput(amount), required: true, description: valueDescription }),
   from: t.field({
     type: AccountRefInput,
     description:
@@ -55,7 +52,7 @@ const makeTransactionFields = (t: InputFields) => ({
 
 const transactionRequestFields = (t: InputFields) => ({
   ...paymentFields(t),
-  value: t.field({ type: inputType(money), description: valueDescription }),
+  value: t.field({ type: builder.bankInput(money), description: valueDescription }),
   viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
   transactionRequestType: t.string({
     required: true,
@@ -104,7 +101,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    to: toBody(accountRef, input.to, 'to.'),
+    to: accountRefBody('to', input.to),
     value,
   });
   return { ids, body };
@@ -121,7 +118,7 @@ interface PaymentPayload {
   /** The record of a payment that is done. */
   readonly record: PaymentRecord | null;
   readonly replayed: boolean;
-  readonly transactionRequests: readonly TransactionRequestNode[] | null;
+  readonly transactionRequests: readonly (typeof TransactionRequest.$inferType)[] | null;
   readonly userErrors: readonly ErrorAsData[];
 }
 
@@ -185,7 +182,7 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
       'Whether this is the stored answer to an earlier call with this key; false if the payment is not done.',
   }),
   transactionRequests: t.expose('transactionRequests', {
-    type: [TransactionRequestObject],
+    type: [TransactionRequest],
     nullable: { list: true, items: true },
     description:
       'The requests that were made. Null for a transfer, for a payment that is not done, and if the bank named none. Costs no REST call. REST `transaction-requests`.',
@@ -242,7 +239,7 @@ builder.relayMutationField(
   { description: 'The transfer to make.', inputFields: makeTransactionFields },
   {
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
-    extensions: fieldExtensions({ payment: true }),
+    payment: true,
     resolve: (_root, { input }, context, info) =>
       payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
@@ -264,7 +261,7 @@ builder.relayMutationField(
   { description: 'The transaction to ask for.', inputFields: transactionRequestFields },
   {
     description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce} REST: putTransactionsRequestAccount.`,
-    extensions: fieldExtensions({ payment: true }),
+    payment: true,
     resolve: (_root, { input }, context, info) =>
       payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
         const { payments, credentials, defaults } = context;
@@ -283,5 +280,5 @@ builder.relayMutationField(
 );
 
 /** The requests in the bank's answer to a payment. */
-const nodesOf = (list: readonly TransactionRequest[], account: ViewIds) =>
-  list.map((entry, index) => mapListItem(entry, index, transactionRequestsIn(list, account)));
+const nodesOf = (list: readonly RequestRecord[], account: ViewIds) =>
+  list.map((entry, index) => mapListItem(entry, index, TransactionRequest.nodesIn(list, account)));

@@ -1,19 +1,17 @@
 import { validateId } from '../bank/ids.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
+import { money } from '../contract/shared-parts.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/payment-errors.ts';
 import type { PaymentRecord } from '../payments/store.ts';
-import { accountNode } from './account.ts';
-import { AccountRefObject } from './account-ref.ts';
+import { Account } from './account.ts';
+import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { MoneyObject } from './plugin/fields.ts';
 import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
-import { link } from './plugin/link.ts';
-import { NodeInterface } from './plugin/node.ts';
-import { transactionNode } from './transaction.ts';
+import { Transaction } from './transaction.ts';
 
 /** bankql's own records of payments. The bank is not called for them. */
 export const PaymentObject = builder.objectRef<PaymentRecord>('Payment');
@@ -79,7 +77,7 @@ function failureOf(payment: PaymentRecord) {
 
 PaymentObject.implement({
   description: "bankql's record of a payment. Costs no REST call but for the links.",
-  interfaces: [NodeInterface],
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     id: t.id({
       nullable: false,
@@ -101,34 +99,31 @@ PaymentObject.implement({
       description: 'The code of the bank of the account that pays.',
     }),
     accountId: t.exposeID('accountId', { nullable: false, description: 'The id of the account that pays.' }),
-    account: link(t, accountNode, {
+    account: t.link(Account, {
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      fromRecord: true,
       ids: ({ bankId, accountId }, { viewId }, { defaults }) =>
         validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)),
     }),
-    toAccount: link(t, accountNode, {
+    toAccount: t.link(Account, {
       description:
         'The account that is paid, by default at the bank that pays; null if the payment names none. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      fromRecord: true,
       ids: ({ bankId, toBankId, toAccountId }, { viewId }, { defaults }) =>
-        toAccountId ? validateViewIds(toBankId ?? bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
+        toAccountId ? validateViewIds(toBankId || bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
     }),
     to: t.field({
-      type: AccountRefObject,
+      type: AccountRef,
       description: 'Who is paid; null if the payment names no account. Costs no REST call.',
       resolve({ toBankId, toAccountId, bankId, accountId }, _args, { defaults: { viewId } }) {
         if (toAccountId === null && toBankId === null) return null;
         const record = { bank_id: toBankId, account_id: toAccountId };
-        return { record, bankId, viewId, payer: { bankId, accountId, viewId } };
+        return { record, bankId, accountId, viewId };
       },
     }),
-    transaction: link(t, transactionNode, {
+    transaction: t.link(Transaction, {
       description: 'The transaction; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      fromRecord: true,
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
         if (!transactionId) return null;
@@ -137,7 +132,7 @@ PaymentObject.implement({
       },
     }),
     value: t.field({
-      type: MoneyObject,
+      type: builder.bankObject(money),
       description: 'What was to be moved; null if not named. Costs no REST call.',
       resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),

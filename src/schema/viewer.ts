@@ -1,13 +1,12 @@
 import { unwrap } from '../bank/answer.ts';
 import { badUserInput } from '../errors.ts';
 import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
-import { accountNode, accountsField } from './account.ts';
+import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
-import { customerNode } from './customer.ts';
-import { messagesField } from './message.ts';
+import { Customer } from './customer.ts';
+import { Message, messageList } from './message.ts';
 import { encodeGlobalId, globalIdTypes } from './plugin/global-id.ts';
-import { link } from './plugin/link.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
 /** The ids of the viewer. */
@@ -44,21 +43,26 @@ const viewerCustomer = ({ bankId, customerId }: Viewer): CustomerIds => ({
 });
 
 /** The account that the viewer's ids name, through the default view. Errors: as viewerOf. */
-export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds => ({
+const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds => ({
   bankId,
   accountId: unwrap(accountId),
   viewId,
 });
 
+/** The accounts that the viewer may use. Errors: as viewerOf. */
+export const viewerAccounts = (viewer: Viewer) => ({
+  ...viewerAccount(viewer),
+  scope: 'permissions' as const,
+});
+
 /**
- * The viewer, if this customer is the viewer.
+ * The viewer at the customer's bank, if this customer is the viewer.
  * Errors: as viewerOf; BAD_USER_INPUT for another customer, because the bank's interface has no more data about other
  * customers.
  */
 export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {
-  const viewer = viewerOf(context);
-  const own = viewerCustomer(viewer);
-  if (own.bankId !== customer.bankId || own.customerId !== customer.customerId)
+  const viewer = viewerOf(context, customer.bankId);
+  if (viewerCustomer(viewer).customerId !== customer.customerId)
     throw badUserInput("The bank tells this of the caller's own customer record only: ask `viewer`.");
   return viewer;
 }
@@ -75,23 +79,23 @@ export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
         return encodeGlobalId('Viewer', JSON.stringify([bankId, viewId, ...ids]));
       },
     }),
-    customer: link(t, customerNode, {
+    customer: t.link(Customer, {
       description: "The caller's own customer record. REST: getCustomer.",
       ids: viewerCustomer,
     }),
-    account: link(t, accountNode, {
+    account: t.link(Account, {
       description: 'The default account of the login. REST: getAccountsScope.',
       ids: viewerAccount,
     }),
-    accounts: accountsField(t, {
+    accounts: t.bankList(Account, {
       description: 'The accounts that the caller may see. REST: getAccountsScope.',
-      ids: viewerAccount,
+      ids: viewerAccounts,
     }),
-    messages: messagesField(
-      t,
-      "The bank's messages to the caller. REST: getMessagesOwner.",
-      (viewer) => viewer,
-    ),
+    messages: t.bankList(Message, {
+      ...messageList,
+      description: "The bank's messages to the caller. REST: getMessagesOwner.",
+      load: (viewer, _args, { session }) => session.loaders.messagesOwner.load(viewer),
+    }),
   }),
 });
 

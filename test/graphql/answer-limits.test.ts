@@ -235,7 +235,7 @@ describe('ids of nodes', () => {
   const ids = (count: number) => Array.from({ length: count }, (_, index) => customer(index));
 
   test.each(['literals', 'variables'])(
-    'are 100 in an operation, as %s: no call is made beyond',
+    'are 100 in an operation, as %s: further ones are null with one error, and no call is made for them',
     async (kind) => {
       await using branches = await startBranches();
       branches.bank.otherwise({ body: { email: 'e' } });
@@ -247,12 +247,18 @@ describe('ids of nodes', () => {
       );
       expect(result.errors).toMatchObject([
         {
-          message: 'The operation asks for 120 nodes by their ids: ask for at most 100 at a time.',
-          path: ['b'],
+          message:
+            'The operation asks for more than 100 nodes by their ids: this one and all that follow are null. Ask for at most 100 at a time.',
+          path: ['b', 40],
           extensions: { code: 'BAD_USER_INPUT' },
         },
       ]);
-      expect(branches.bank.calls).toEqual([]);
+      const email = { email: 'e' };
+      expect(result.data).toEqual({
+        a: Array(60).fill(email),
+        b: [...Array(40).fill(email), ...Array(20).fill(null)],
+      });
+      expect(branches.bank.lines()).toHaveLength(60);
     },
   );
 });

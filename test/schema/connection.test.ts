@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Page } from '../../src/schema/plugin/relay-connection.ts';
+import { Page } from '../../src/schema/plugin/list.ts';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchesOf, branchOf } from '../support/records.ts';

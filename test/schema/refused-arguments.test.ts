@@ -104,9 +104,10 @@ const otherIds: readonly Place[] = [
 
 test.each(segments)(
   '%s refuses what can be no segment of a path, without a call and without repeating it',
-  async (_name, document, path) => {
+  async (name, document, path) => {
     bank.otherwise(anyAnswer);
-    for (const id of badIds) {
+    // An empty code names no bank.
+    for (const id of badIds.filter((id) => id !== '' || !name.endsWith('bankId'))) {
       const result = await ask(document, { id });
       expect([id, failuresOf(result)]).toEqual([id, [`${path} BAD_USER_INPUT`]]);
       if (id.length > 2) expect(result.errors?.[0]?.message).not.toContain(id);
@@ -178,4 +179,54 @@ test.each([
     ['BAD_USER_INPUT', argument],
   ]);
   expect(bank.calls).toEqual([]);
+});
+
+test('an empty code names no bank, from a client and from the bank', async () => {
+  bank.otherwise(anyAnswer);
+  const ofBank = (id: string) => ({ bank_id: id, account_id: 'TO' });
+  bank.on('GET /v1/api/banks/BANK/accounts/A/owner/transaction-requests', {
+    body: { 'transaction-requests': [{ body: { to: ofBank('') } }] },
+  });
+  bank.on('GET /v1/api/banks/BANK/customers/C', { body: { bank_id: ['', 'B2'] } });
+  bank.on('GET /v1/api/banks/BANK/accounts/A/owner/transactions/T/transaction', {
+    body: { this_account: { bank_id: '', id: 'THIS' } },
+  });
+  const { data, errors } = await ask(`{ viewer: bank(bankId: "") { bankId
+    customer(customerId: "C") { banks { bankId } }
+    account(accountId: "A") {
+      transactionRequests { nodes { to { account { bankId accountId } } } }
+      transaction(transactionId: "T") { thisAccount { bankId accountId } }
+    }
+  } }`);
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    viewer: {
+      bankId: 'BANK',
+      customer: { banks: [{ bankId: 'B2' }] },
+      account: {
+        transactionRequests: { nodes: [{ to: { account: { bankId: 'BANK', accountId: 'TO' } } }] },
+        transaction: { thisAccount: { bankId: 'BANK', accountId: 'THIS' } },
+      },
+    },
+  });
+});
+
+test.each([
+  ['makeTransaction', 'from: { bankId: "" }, value: { amount: 1 }'],
+  ['putTransactionRequest', 'transactionRequestType: "T"'],
+])('%s sends no empty code of a bank', async (field, more) => {
+  bank.otherwise({ status: 201, body: {} });
+  const input = `bankId: "", accountId: "A", to: { bankId: "", accountId: "TO" }, idempotencyKey: "${field}", ${more}`;
+  const { data } = await ask(
+    `mutation { ${field}(input: { ${input} }) { payment { state bankId toAccount { bankId accountId } } } }`,
+  );
+  expect(data).toEqual({
+    [field]: {
+      payment: { state: expect.any(String), bankId: 'BANK', toAccount: { bankId: 'BANK', accountId: 'TO' } },
+    },
+  });
+  const [sent] = bank.calls.filter(({ method }) => method !== 'GET');
+  expect(JSON.parse(sent?.body ?? '')).toMatchObject({ to: { account_id: 'TO' } });
+  expect(sent?.body).not.toContain('""');
+  expect(sent?.path).toContain('/banks/BANK/accounts/A/');
 });

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { branch as branchShape } from '../../src/contract/branch.ts';
 import { credentials } from '../support/bankql.ts';
 import {
   type BankqlFixture,
@@ -505,6 +506,20 @@ describe('a version', () => {
     expect(await versionOf(customer, { email: 'e' })).toBe(
       await versionOf(customer, { email: 'e', metadata: null }),
     );
+  });
+
+  test('is computed once for each record, however many fields show it', async () => {
+    const parsed = vi.spyOn(branchShape, 'parse');
+    shared.bank.otherwise({ body: { branches: [branchRecord, { ...branchRecord, id: 'B2' }] } });
+    const aliases = Array.from({ length: 15 }, (_, index) => `v${index}: version`).join(' ');
+    const { data, errors } = await shared.ask(`{ bank { branches { nodes { ${aliases} } } } }`);
+    expect(errors).toBeUndefined();
+    const [first, second] = Object(data).bank.branches.nodes.map(
+      (node: object) => new Set(Object.values(node)),
+    );
+    expect([first.size, second.size]).toEqual([1, 1]);
+    expect(parsed).toHaveBeenCalledTimes(2);
+    parsed.mockRestore();
   });
 
   test.each(updateCases)('of $field is another one if any member is another', async (it) => {

@@ -191,7 +191,20 @@ describe("a customer's accounts and messages", () => {
     expect(fixture.bank.lines().sort()).toEqual([accounts, messages].sort());
   });
 
-  test.each([{ customerId: 'another' }, { customerId: 'the-caller', bankId: 'B2' }])(
+  test.each(['BANK', null])(
+    'are those at the bank that the operation names, also where the default is %s',
+    async (bankId) => {
+      await using fixture = await start('{auth-id}', '{auth-id}-current', bankId);
+      const { data, errors } = await fixture.ask(OwnCustomer, { customerId: 'the-caller', bankId: 'B2' });
+      expect(errors).toBeUndefined();
+      expect(data?.bank?.customer?.accounts?.nodes).toMatchObject([{ accountId: 'the-caller-current' }]);
+      expect(data?.bank?.customer?.messages?.nodes).toEqual([{ message: 'message' }]);
+      const there = [accounts, messages].map((line) => line.replace('/BANK/', '/B2/'));
+      expect(fixture.bank.lines().sort()).toEqual(there.sort());
+    },
+  );
+
+  test.each([{ customerId: 'another' }, { customerId: 'another', bankId: 'B2' }])(
     'are not asked for where it is another one: %o',
     async (variables) => {
       await using fixture = await start('{auth-id}', '{auth-id}-current');

@@ -47,7 +47,7 @@ const inPlace: Plugin = {
 };
 
 const query = `{ bank { account(accountId: "A") {
-  accountId label balance { amount }
+  accountId viewId label balance { amount }
   owners { legalName bank { bankId } }
   otherAccounts { totalCount nodes { iban } }
   transaction(transactionId: "T") { uuid account { accountId } }
@@ -81,7 +81,7 @@ describe.each([
 
   test.each([
     ['a property', 'Account.label', 'label'],
-    ['an id', 'Account.accountId', 'accountId'],
+    ['an id', 'Account.viewId', 'viewId'],
     ['an early list', 'Account.otherAccounts', 'otherAccounts'],
     ['an early link', 'Account.transaction', 'transaction'],
     ['a link from the record', 'Account.owners', 'owners'],
@@ -93,7 +93,7 @@ describe.each([
     expect(failuresOf(result)).toEqual([`bank.account.${field} INTERNAL`]);
     expect(called.filter((place) => place === `bank.account.${field}`)).toHaveLength(1);
     // Only an id is non-null.
-    const account = coordinate === 'Account.accountId' ? null : { accountId: 'A', [field]: null };
+    const account = coordinate === 'Account.viewId' ? null : { accountId: 'A', [field]: null };
     expect(result.data).toMatchObject({ bank: { account } });
   });
 });

@@ -1,18 +1,12 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Field } from '../../contract/record.ts';
 
-/** The declarations of a field in its GraphQL extensions, for links (link.ts). */
+/** What a field's options say about it (global-types.ts), in its GraphQL extensions. */
 interface FieldExtensions {
-  /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
-  readonly answeredByIds?: true;
-  /** The only part of the parent's record that the field needs. */
+  readonly fromIds?: true;
   readonly shows?: Field;
-  /** Whether the field makes a payment. */
   readonly payment?: true;
 }
-
-/** Creates the extensions of a field. */
-export const fieldExtensions = <T extends FieldExtensions>(bankql: T): { readonly bankql: T } => ({ bankql });
 
 export function fieldExtensionsOf(field: GraphQLField<unknown, unknown>): FieldExtensions {
   if (field.name === TypeNameMetaFieldDef.name) return ofTypename;
@@ -20,15 +14,12 @@ export function fieldExtensionsOf(field: GraphQLField<unknown, unknown>): FieldE
   return typeof said === 'object' && said !== null ? said : nothing;
 }
 
+const ofTypename: FieldExtensions = { fromIds: true };
+const nothing: FieldExtensions = {};
+
 /** Whether a field makes a payment. */
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
-
-/** The extensions of a field whose value its parent's ids determine. */
-export const answeredByIds = fieldExtensions({ answeredByIds: true });
-
-const ofTypename: FieldExtensions = answeredByIds.bankql;
-const nothing: FieldExtensions = {};
 
 /** Returns null if it throws: resolving the field itself reports the same error. */
 export function nullOnError<T>(ask: () => T): T | null {

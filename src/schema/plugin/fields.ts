@@ -1,23 +1,26 @@
-import type { FieldMap, InputFieldMap, InputObjectRef, ObjectRef, OutputType } from '@pothos/core';
+import SchemaBuilder, {
+  type FieldMap,
+  InputFieldBuilder,
+  type InputFieldMap,
+  type InputObjectRef,
+  type ObjectRef,
+} from '@pothos/core';
 import type { z } from 'zod';
 import { unwrap } from '../../bank/answer.ts';
 import { type Body, type Field, metaOf, recordFields } from '../../contract/record.ts';
-import { money } from '../../contract/shared-parts.ts';
 import type { Changes } from '../../contract/updated-body.ts';
 import { badUserInput } from '../../errors.ts';
 import { ofSource, propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
-import { builder, type InputFields, type ObjectFields, type Types } from '../builder.ts';
+import type { InputFields, ObjectFields, Types } from '../builder.ts';
 import { parseDateTime } from '../date-time.ts';
-import { answeredByIds, fieldExtensions } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
-import { NodeInterface, type NodeRef, type NodeType } from './node.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
 
 /** A record of the bank, or an input: values by their names. */
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 type Place = 'answer' | 'input' | 'changes';
 
@@ -27,41 +30,20 @@ function descriptionOf({ description, rest, notes = {} }: Field, place: Place): 
   return `${description} REST \`${rest}\`${note ?? ''}.`;
 }
 
-/** Implements the type of a node: the fields of its record but for `except`, its ids, and those of its own. */
-export const implementNode = <Ids extends object, Item extends Values>(
-  nodeType: NodeType<Ids, Item>,
-  record: z.ZodObject,
-  ownFields: (t: ObjectFields<NodeRef<Ids, Item>>) => FieldMap = () => ({}),
-  except?: readonly string[],
-) =>
-  nodeType.object.implement({
-    description: metaOf(record).description ?? '',
-    interfaces: [NodeInterface],
-    fields: (t) => ({
-      ...fieldsOf(t, record, 'record', except),
-      id: t.id(nodeType.idField),
-      ...bankIdField(t, record),
-      ...ownFields(t),
-    }),
-  });
-
 /** The field of a record that has its own id; undefined if it has none. */
 export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
 /** The field for the bank's id of an entry that is looked up in a list. */
-function bankIdField<Parent extends NodeRef<object, Values>>(
-  t: ObjectFields<Parent>,
-  of: z.ZodObject,
-): FieldMap {
+export function ownIdField<P>(t: ObjectFields<P>, of: z.ZodObject): FieldMap {
   const own = ownIdIn(of);
   if (own === undefined) return {};
   const { name, description, rest } = own;
   return {
     [name]: t.id({
       description: `${description} REST \`${rest}\` (not in every entry).`,
-      extensions: answeredByIds,
+      fromIds: true,
       // If the bank sent something other than text, the record holds an error here.
-      resolve: ofSource((node: Parent) => (node as Values)[name] ?? node.record?.[rest]) as never,
+      resolve: ofSource((node: Parent) => node[name] ?? node.record?.[rest]) as never,
     }),
   };
 }
@@ -70,27 +52,32 @@ function bankIdField<Parent extends NodeRef<object, Values>>(
 type Holder = 'record' | null;
 
 /**
- * The fields of a record, except fields for which the type has its own resolvers.
+ * The fields of a record, but for those with the names `omit`.
  * Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
-export function fieldsOf<Parent>(
-  t: ObjectFields<Parent>,
+export function fieldsOf<P>(
+  t: ObjectFields<P>,
   record: z.ZodObject,
   holder: Holder,
-  except: readonly string[] = [],
+  omit: readonly string[] = [],
 ): FieldMap {
   const map: FieldMap = {};
   for (const field of recordFields(record)) {
     const { name, isList, also } = field;
-    if (field.isOwnId || except.includes(name)) continue;
-    const type: OutputType<Types> = typeof field.type === 'string' ? field.type : objectType(field.type);
+    if (field.isOwnId || omit.includes(name)) continue;
+    const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
     const description = descriptionOf(field, 'answer');
     // The contract's shape guarantees the type of the value.
     const resolve = resolverOf(field, holder) as never;
-    const extensions = fieldExtensions({ shows: field });
     map[name] = isList
-      ? t.field({ type: [type], nullable: { list: true, items: true }, description, extensions, resolve })
-      : t.field({ type, description, extensions, resolve });
+      ? t.field({
+          type: [type],
+          nullable: { list: true, items: true },
+          description,
+          shows: field,
+          resolve,
+        })
+      : t.field({ type, description, shows: field, resolve });
     if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
   }
   return map;
@@ -100,10 +87,27 @@ export function fieldsOf<Parent>(
 type Parent = Values & { readonly record?: Values };
 
 /** If a field is selected, its link has read the record. */
-const resolverOf = ({ rest, isOnlyEntry }: Field, holder: Holder) =>
-  isOnlyEntry
-    ? ofSource((parent: Parent) => listOf(recordIn(parent, holder)[rest]))
-    : propertyResolver(rest, holder);
+const resolverOf = ({ rest, isOnlyEntry, type }: Field, holder: Holder) => {
+  if (isOnlyEntry) return ofSource((parent: Parent) => listOf(recordIn(parent, holder)[rest]));
+  if (typeof type === 'string' || !isPlaced(type)) return propertyResolver(rest, holder);
+  return ofSource((parent: Parent) => partsOf(parent, recordIn(parent, holder)[rest]));
+};
+
+/** A part of a record, with the ids of the record. */
+export type Part<Item> = {
+  readonly record: Item;
+  readonly bankId: string;
+  readonly accountId?: string | null | undefined;
+  readonly viewId?: string | undefined;
+};
+
+/** The part of a record, or all parts in a list. An error of the contract stays in its place. */
+function partsOf(parent: Parent, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((entry) => partsOf(parent, entry));
+  if (!isObject(value) || value instanceof Error) return value;
+  const { bankId, accountId, viewId } = parent;
+  return { record: value, bankId, accountId, viewId };
+}
 
 const recordIn = (parent: Parent, holder: Holder): Values =>
   holder === null ? parent : (parent.record as Values);
@@ -111,7 +115,6 @@ const recordIn = (parent: Parent, holder: Holder): Values =>
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
 function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
   const { description, rest } = field;
-  const extensions = fieldExtensions({ shows: field });
   const textIn = (record: Values): string | null => {
     const text = unwrap(record[rest]);
     return typeof text === 'string' ? text : null;
@@ -120,7 +123,7 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
     return t.field({
       type: [also.list],
       description: `${description} As a list. REST \`${rest}\`.`,
-      extensions,
+      shows: field,
       resolve: (parent) =>
         textIn(recordIn(parent as Parent, holder))
           // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
@@ -131,7 +134,7 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
   return t.field({
     type: 'DateTime',
     description: `${description} Null if unreadable. REST \`${rest}\`.`,
-    extensions,
+    shows: field,
     resolve: (parent, _args, { session }) => {
       const record = recordIn(parent as Parent, holder);
       const text = textIn(record);
@@ -149,51 +152,95 @@ export function listOf<T>(value: T | readonly T[] | null | undefined): readonly 
   return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];
 }
 
-const made = new Map<string, unknown>();
+const made = new WeakMap<object, Map<string, unknown>>();
 
 /** A GraphQL type that several records use: it is made at its first use. */
 // No two types have the same name.
-const once = <T>(name: string, make: () => T): T => getOrMake(made, name, make) as T;
+const once = <T>(builder: object, name: string, make: () => T): T =>
+  getOrMake(
+    getOrMake(made, builder, () => new Map()),
+    name,
+    make,
+  ) as T;
 
-/** The GraphQL type of an object that is a part of records. */
-export function objectType<T extends z.ZodObject>(record: T): ObjectRef<Types, z.infer<T>> {
-  const { name = '', description = '' } = metaOf(record);
-  return once(name, () =>
-    builder.objectRef<z.infer<T>>(name).implement({ description, fields: (t) => fieldsOf(t, record, null) }),
+const builderProto = SchemaBuilder.prototype as PothosSchemaTypes.SchemaBuilder<Types>;
+
+builderProto.bankObject = function bankObject<T extends z.ZodObject>(
+  this: PothosSchemaTypes.SchemaBuilder<Types>,
+  shape: T,
+): ObjectRef<Types, z.infer<T>> {
+  const { name = '', description = '' } = metaOf(shape);
+  return once(this, name, () =>
+    this.objectRef<z.infer<T>>(name).implement({
+      description,
+      fields: (t) => fieldsOf(t, shape, isPlaced(shape) ? 'record' : null),
+    }),
   );
-}
+};
 
-/** The GraphQL input of a whole record, or of a part of one. The first use gives its description. */
-export function inputType(record: z.ZodObject, described?: string): InputObjectRef<Types, Values> {
-  const { name: type, input = {} } = metaOf(record);
-  const name = input.name ?? `${type}Input`;
-  const description = described ?? input.description ?? metaOf(record).description ?? '';
-  return once(name, () => builder.inputType(name, { description, fields: (t) => inputFields(t, record) }));
-}
+/** The names of the parts that know through which record they were read. */
+const placed = new Set<string>();
 
-/** The GraphQL input that changes a record. Omitted members keep their values. */
-export function changesType(record: z.ZodObject, described?: string): InputObjectRef<Types, Values> {
-  const { name: type, changes } = metaOf(record);
-  const name = changes?.name ?? `${type}Changes`;
-  const description = changes?.description ?? described ?? '';
-  return once(name, () =>
-    builder.inputType(name, { description, fields: (t) => inputFields(t, record, 'changes') }),
+builderProto.bankPart = function bankPart<T extends z.ZodObject>(
+  this: PothosSchemaTypes.SchemaBuilder<Types>,
+  shape: T,
+) {
+  const { name = '', description = '' } = metaOf(shape);
+  placed.add(name);
+  return once(this, name, () =>
+    this.objectRef<Part<z.infer<T>>>(name).implement({
+      description,
+      fields: (t) => fieldsOf(t, shape, 'record'),
+    }),
   );
+};
+
+/** Whether a part of a record, or a part of it, knows through which record it was read. */
+const isPlaced = (shape: z.ZodObject): boolean =>
+  placed.has(metaOf(shape).name ?? '') ||
+  recordFields(shape).some(({ type }) => typeof type === 'object' && isPlaced(type));
+
+export interface RecordInputOptions {
+  /** The input that changes a record: omitted members keep their values. */
+  readonly changes?: true;
+  /** The description, if the record does not give one. The first use counts. */
+  readonly description?: string;
 }
 
-/** The input fields of a record. */
-export function inputFields(
-  t: InputFields,
-  record: z.ZodObject,
-  place: 'input' | 'changes' = 'input',
-): InputFieldMap {
+builderProto.bankInput = function bankInput(
+  shape,
+  { changes, description } = {},
+): InputObjectRef<Types, Values> {
+  const { name: type, description: ofRecord, input, changes: ofChanges } = metaOf(shape);
+  const [name, described] = changes
+    ? [ofChanges?.name ?? `${type}Changes`, ofChanges?.description ?? description]
+    : [input?.name ?? `${type}Input`, description ?? input?.description ?? ofRecord];
+  return once(this, name, () =>
+    this.inputType(name, {
+      description: described ?? '',
+      fields: (t) => inputFields(t, shape, changes ? 'changes' : 'input'),
+    }),
+  ) as InputObjectRef<Types, Values>;
+};
+
+const inputProto = InputFieldBuilder.prototype as InputFields;
+
+inputProto.bankFields = function bankFields(shape) {
+  return inputFields(this, shape, 'input');
+};
+
+function inputFields(t: InputFields, shape: z.ZodObject, place: 'input' | 'changes'): InputFieldMap {
   const map: InputFieldMap = {};
-  for (const field of recordFields(record)) {
+  for (const field of recordFields(shape)) {
     const { name, readOnly, isOwnId, isList } = field;
     if (readOnly || (isOwnId && place === 'changes')) continue;
     const part = place === 'changes' ? changeablePart(field) : null;
     const type =
-      typeof field.type === 'string' ? field.type : part === null ? inputType(field.type) : changesType(part);
+      typeof field.type === 'string'
+        ? field.type
+        : part === null
+          ? t.builder.bankInput(field.type)
+          : t.builder.bankInput(part, { changes: true });
     const description = descriptionOf(field, place);
     const required = place === 'input' && (field.isRequired || field.requiredInBodies === true);
     map[name] = isList
@@ -288,5 +335,3 @@ export function omitNullish<T extends object>(input: T) {
   for (const [name, value] of Object.entries(input)) if (value != null) present[name] = value;
   return present as { [K in keyof T]: Exclude<T[K], null> };
 }
-
-export const MoneyObject = objectType(money);

@@ -1,9 +1,14 @@
-import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
+import {
+  type FieldKind,
+  type InputFieldMap,
+  type InputShapeFromFields,
+  RootFieldBuilder,
+} from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
 import { unwrap } from '../../bank/answer.ts';
 import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
-import { earlyResolver, knownResolver } from '../../executor/known-resolvers.ts';
+import { knownResolver } from '../../executor/known-resolvers.ts';
 import { ignoreRejections } from '../../executor/promises.ts';
 import {
   argumentsOf,
@@ -15,11 +20,11 @@ import {
   subselectionOf,
 } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
-import type { Fields, MadeField } from '../builder.ts';
+import type { Types } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
-import { answeredByIds, fieldExtensions, fieldExtensionsOf } from './field-extensions.ts';
+import { fieldExtensionsOf } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
-import type { NodeRef, NodeType } from './node.ts';
+import type { BankTypes, LinkedOf } from './node.ts';
 
 /**
  * Links between records.
@@ -30,10 +35,10 @@ import type { NodeRef, NodeType } from './node.ts';
  * that need only the ids are resolved early, so that independent calls are made at the same time.
  */
 
-interface LinkOptions<Parent, Ids extends object, Item, Args extends InputFieldMap> {
+export interface LinkOptions<Parent, T extends BankTypes, Args extends InputFieldMap> {
   readonly description: string;
   readonly args?: Args;
-  readonly isNonNull?: true;
+  readonly nullable?: false;
   /** The ids are in the parent's record, which must be read before the link is followed. */
   readonly fromRecord?: true;
   /** The ids, with the record if the parent's record contains it; null if there is nothing to lead to. */
@@ -41,70 +46,60 @@ interface LinkOptions<Parent, Ids extends object, Item, Args extends InputFieldM
     parent: Parent,
     args: InputShapeFromFields<Args>,
     context: ReadContext,
-  ) => NodeRef<Ids, Item> | null;
+  ) => LinkedOf<T> | null;
 }
 
-/** A field that leads to another object. */
-export function link<Parent extends object, Ids extends object, Item, Args extends InputFieldMap>(
-  t: Fields<Parent>,
-  type: NodeType<Ids, Item>,
-  { description, args, isNonNull, fromRecord, ids }: LinkOptions<Parent, NoInfer<Ids>, NoInfer<Item>, Args>,
-): MadeField {
-  const resolve = (parent: Parent, given: InputShapeFromFields<Args>, context: Context, info: Selection) => {
-    const named = ids(parent, given, context);
-    return named === null || named.record !== undefined ? named : type.load(named, context, info);
-  };
-  return t.field({
-    type: type.object,
-    nullable: !isNonNull,
-    description,
-    args: args as Args,
-    extensions: fromRecord ? {} : answeredByIds,
-    // Pothos' type of a result is not computed for a type parameter.
-    resolve: (fromRecord ? resolve : earlyResolver(resolve)) as never,
-  });
-}
+const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBuilder<
+  Types,
+  unknown,
+  FieldKind
+>;
 
-/**
- * A field that leads from a list in the parent's record to an object for each entry; each is read, and can fail,
- * separately. If `ids` throws, the error is that of the entry. If the operation exceeds its limit of calls, one
- * entry has the error, and the other unread entries are null.
- */
-export function links<Parent extends object, Entry, Ids extends object, Item, Args extends InputFieldMap>(
-  t: Fields<Parent>,
-  type: NodeType<Ids, Item>,
-  {
-    description,
-    args,
-    entries,
-    ids,
-    shows,
-  }: {
-    readonly description: string;
-    readonly args?: Args;
-    readonly entries: (
-      parent: Parent,
-      args: InputShapeFromFields<Args>,
-    ) => readonly Entry[] | null | undefined;
-    readonly ids: (parent: Parent, entry: Entry) => NoInfer<Ids>;
-    /** The only part of the parent's record that it needs. */
-    readonly shows?: Field;
-  },
-): MadeField {
-  return t.field({
-    type: [type.object],
-    nullable: { list: true, items: true },
-    description,
-    args: args as Args,
-    extensions: fieldExtensions(shows ? { shows } : {}),
-    resolve(parent: Parent, given: InputShapeFromFields<Args>, context: Context, info: Selection) {
-      const onError = reportLimitOnce();
-      const load = (entry: Entry, index: number) =>
-        type.load(ids(parent, entry), context, info, { onError, index });
-      return unwrap(entries(parent, given))?.map((entry, index) => mapListItem(entry, index, load));
+fieldsProto.link = function link(ref, { ids, fromRecord, ...options }) {
+  return this.field({
+    ...options,
+    type: ref,
+    ...(fromRecord ? {} : { fromIds: true }),
+    resolve: (parent: unknown, args: never, context: object, info: Selection) => {
+      const linked = ids(parent, args, context as Context);
+      return linked === null || linked.record !== undefined
+        ? linked
+        : ref.load(linked, context as Context, info);
     },
-  });
+    // Pothos computes the type of options from the kind of the parent, which is not known here.
+  } as never);
+};
+
+export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends InputFieldMap> {
+  readonly description: string;
+  readonly args?: Args;
+  /** The list, in the parent's record. */
+  readonly entries: (
+    parent: Parent,
+    args: InputShapeFromFields<Args>,
+  ) => readonly Entry[] | Error | null | undefined;
+  /** Errors: those of the entry. */
+  readonly ids: (parent: Parent, entry: Entry) => T['Ids'];
+  /** The only part of the parent's record that it needs. */
+  readonly shows?: Field;
 }
+
+// If the operation exceeds its limit of calls, one entry has the error, and the other unread entries are null.
+fieldsProto.links = function links(ref, { entries, ids, ...options }) {
+  return this.field({
+    ...options,
+    type: [ref],
+    nullable: { list: true, items: true },
+    resolve: (parent: unknown, args: never, context: object, info: Selection) => {
+      const onError = reportLimitOnce();
+      return unwrap(entries(parent, args))?.map((item, at) =>
+        mapListItem(item, at, (entry, index) =>
+          ref.load(ids(parent, entry as never), context as Context, info, { onError, index }),
+        ),
+      );
+    },
+  } as never);
+};
 
 /**
  * Passes on the errors of a list's entries. The error for the limit of calls is reported for one entry only; further entries
@@ -151,16 +146,16 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
     const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
     const now = selectedFields(info, type).map(declared);
     const fields = [...now, ...deferredFields(info, type).map(declared)];
-    const needing = fields.filter(({ answeredByIds }) => !answeredByIds);
+    const needing = fields.filter(({ fromIds }) => !fromIds);
     const parts = needing.flatMap(({ shows = [] }) => shows);
     const early = fields.flatMap(({ selected }) =>
       knownResolver(selected.field.resolve).isEarly ? selected : [],
     );
-    const isShownFirst = ({ answeredByIds, selected }: (typeof fields)[number]) =>
-      answeredByIds && selected.field !== TypeNameMetaFieldDef;
+    const isShownFirst = ({ fromIds, selected }: (typeof fields)[number]) =>
+      fromIds && selected.field !== TypeNameMetaFieldDef;
     return {
       record: needing.length > 0,
-      isLate: now.some(isShownFirst) && now.every(({ answeredByIds }) => answeredByIds),
+      isLate: now.some(isShownFirst) && now.every(({ fromIds }) => fromIds),
       parts: parts.length === needing.length ? parts : null,
       resolveEarly(ids, context, current, index) {
         if (early.length === 0) return null;
@@ -187,10 +182,4 @@ function resolveEarly(selected: SelectedField, ids: object, context: Context, in
   } catch (error) {
     return error;
   }
-}
-
-/** The record of a linked object, for a selected field that needs it. */
-export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
-  if (linked.record === undefined) throw new Error('A field needs a record that its link did not read');
-  return linked.record;
 }

@@ -8,72 +8,13 @@ import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import { findById, type ListItem } from '../../loaders/loaders.ts';
 import type { ReadContext } from '../context.ts';
-import { textOf } from './global-id.ts';
-import type { Named, NodeRef } from './node.ts';
 
 /**
  * Entries of the bank's lists. An entry may have no id, or the id of another entry: then the hash of its content identifies it.
  * Entries with the same content have the same global id, and are the same to clients.
  */
 
-/** The ids of an entry: those of the record that the list belongs to, and its own. */
-export type ListedIds<Parent, Own extends string, Item> = Parent &
-  // Null if the bank gave none, or if the content identifies the entry.
-  Named<Own, string | null> & {
-    /** The list that contains the entry, if it came from one. */
-    readonly list?: readonly Item[] | undefined;
-    /** The hash of the content, if a global id named it. */
-    readonly contentHash?: string | undefined;
-  };
-
 type NameOf<Item> = (item: Exclude<Item, Error>) => string | null;
-
-interface ListOptions<Parent, Item> {
-  /** The contract of an entry. */
-  readonly shape: z.ZodObject;
-  /** The operation that lists the entries, and the whole list. */
-  readonly operation: Operation;
-  readonly load: (ids: Parent, context: ReadContext) => Promise<readonly Item[]>;
-  /** The id of an entry in the list. */
-  readonly nameOf: NameOf<Item>;
-  /** Checks an id of an entry that somebody wrote. */
-  readonly checkOwn?: (id: string) => string;
-}
-
-/** How entries of a list are identified: by the key of the record that the list belongs to, and their own id or their content. */
-export function listedBy<Parent extends object, Own extends string, Item extends object>(
-  parent: {
-    readonly toKey: (ids: Parent) => readonly unknown[];
-    readonly toIds: (key: readonly unknown[]) => Parent;
-  },
-  own: Own,
-  { shape, operation, load, nameOf, checkOwn = (id) => id }: ListOptions<Parent, Item>,
-) {
-  type Ids = ListedIds<Parent, Own, Item>;
-  /** The end of a key: the entry's id, or null and the hash of its content. */
-  function ownKeyOf(linked: NodeRef<Ids, Item>): readonly [string] | readonly [null, string] {
-    const { list, contentHash, record } = linked;
-    if (contentHash !== undefined) return [null, contentHash];
-    const id: string | null = linked[own];
-    if (id !== null && (list === undefined || !isRepeatedIn(sourceOf(list), nameOf, id))) return [id];
-    if (record === undefined)
-      throw new Error('An entry without an id of its own has to be read before it is identified');
-    return [null, contentHashOf(shape, record)];
-  }
-  return {
-    bankIdField: own,
-    toKey: (linked: NodeRef<Ids, Item>) => [...parent.toKey(linked), ...ownKeyOf(linked)],
-    toIds(key: readonly unknown[]) {
-      const [id, contentHash] = key.slice(key.at(-2) === null ? -2 : -1);
-      const ids = isContentHash(contentHash) ? { [own]: null, contentHash } : { [own]: checkOwn(textOf(id)) };
-      return { ...parent.toIds(key), ...ids } as Ids;
-    },
-    async readByContent(ids: Ids, contentHash: string, context: ReadContext): Promise<NodeRef<Ids, Item>> {
-      const list = await load(ids, context);
-      return { ...ids, record: await findByContent(list, contentHash, shape, operation, context) };
-    },
-  };
-}
 
 /** Whether a value in the key of a global id is the hash of a content. */
 export const isContentHash = (value: unknown): value is string =>
@@ -109,6 +50,10 @@ export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
   sources.set(list, sourceOf(source));
   return list;
 }
+
+/** Whether a name identifies one entry of a list of the bank, or of the one from which it was made. */
+export const isOwnName = <Item>(list: readonly Item[], nameOf: NameOf<Item>, name: string): boolean =>
+  !isRepeatedIn(sourceOf(list), nameOf, name);
 
 /** The bank's list from which a list was made; it has entries of the same type. */
 const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];

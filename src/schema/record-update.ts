@@ -2,93 +2,29 @@ import type { z } from 'zod';
 import { brokenValueIn, unwrap } from '../bank/answer.ts';
 import { isOtherId } from '../bank/ids.ts';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
-import { metaOf, recordFields } from '../contract/record.ts';
+import { recordFields } from '../contract/record.ts';
 import { otherSpellings } from '../contract/spelling.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { InputFields, MadeField, ObjectFields } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { changesType, clearedBy, inputType, ownIdIn } from './plugin/fields.ts';
-import { link } from './plugin/link.ts';
+import { clearedBy, ownIdIn } from './plugin/fields.ts';
 import { shownId } from './plugin/list-item.ts';
-import type { NodeType } from './plugin/node.ts';
 import { versionOf as recordVersion } from './record-version.ts';
 
 /**
- * The common parts of mutations of records. A put sends a whole record. An update reads the record, changes it and writes it
- * back whole, so that members which the update does not name keep their values.
+ * An update reads a record, changes it and writes it back whole, so that members which the update does not name keep their
+ * values.
  */
 
-type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
-
-/** A record's name in mutations and their descriptions, such as `branch`. */
-const nounOf = (typeName: string) => typeName.charAt(0).toLowerCase() + typeName.slice(1);
-
-/** The field of an input for the bank. */
-export const bankIdInput = (t: InputFields) =>
-  t.id({ description: 'The code of the bank; the configured one if it is left out.' });
-
-/** The field of an update's input for the view. */
-export const updatedViewInput = (t: InputFields) =>
-  t.id({
-    description:
-      'The view for reading the record, which must show all of it, or hidden fields are lost; the configured one by default.',
-  });
-
-/** The field of a put's input for the whole record. */
-export const wholeRecordInput = (t: InputFields, record: z.ZodObject, { id }: Operation) =>
-  t.field({
-    type: inputType(record, `A whole record, as ${id} sends it: what is left out is lost.`),
-    required: true,
-    description: 'The record as it is to be: what it leaves out is lost.',
-  });
-
-/** The fields of an update's input for the changes of a record, or of the part of it that can be changed. */
-export function changesInput(t: InputFields, changed: z.ZodObject) {
-  const { changes } = metaOf(changed);
-  return {
-    changes: t.field({
-      type: changesType(changed, changes?.description ?? 'Changes of a record. A list is replaced whole.'),
-      required: true,
-      description: 'What to change: null clears a field, no value keeps it.',
-    }),
-    ifVersion: t.string({
-      description: 'Writes only if the record still has this `version`, else CONFLICT.',
-    }),
-  };
-}
+export type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
 
 /** A written record: its ids, and the record if the bank's answer shows it. */
-interface Written<Ids, Item> {
+export interface Written<Ids, Item> {
   /** Null if the bank's answer does not show the record, and no id is known with which to read it. */
   readonly ids: Ids | null;
   readonly record: Item | null;
   readonly trackId: string;
 }
-
-/**
- * The payload of a mutation that writes a record. The record is read with `read` if the bank's answer does not show it, and a
- * selected field needs it. `shown` says so in its description.
- */
-export const writtenPayload = <Ids extends object, Item extends object>(
-  nodeType: NodeType<Ids, Item>,
-  { read, write }: { readonly read: Operation; readonly write: Operation },
-  shown = 'as the bank answered it, or read again.',
-) => ({
-  description: `The bank's answer to ${write.id}.`,
-  outputFields: (t: ObjectFields<Written<Ids, Item>>): Record<string, MadeField> => ({
-    [nounOf(nodeType.name)]: link(t, nodeType, {
-      description: `The record ${shown} REST then: ${read.id}.`,
-      fromRecord: true,
-      ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },
-    }),
-    trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
-  }),
-});
-
-/** The description of a mutation that writes a whole record. */
-export const putDescription = (record: string, update: string, { id }: Operation) =>
-  `Writes ${record} whole; \`${update}\` changes a part. REST: ${id}.`;
 
 /** An update of a record. */
 interface RecordUpdate<Put extends WriteOperation, Ids, Item> {
@@ -106,7 +42,7 @@ interface RecordUpdate<Put extends WriteOperation, Ids, Item> {
   readonly changes: (record: Item) => Changes<z.infer<Put['body']>>;
 }
 
-type RestRecord = Readonly<Record<string, unknown>>;
+export type RestRecord = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a record, bypassing all caches, changes it and writes it back whole. Updates of one record run one after the other.

@@ -1,17 +1,27 @@
-import type { InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core';
+import {
+  type FieldKind,
+  type InputFieldMap,
+  type InputShapeFromFields,
+  type ObjectRef,
+  RootFieldBuilder,
+} from '@pothos/core';
 import { badUserInput } from '../../errors.ts';
-import { earlyResolver, propertyResolver } from '../../executor/known-resolvers.ts';
+import { propertyResolver } from '../../executor/known-resolvers.ts';
+import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
-import { builder, type Fields, type MadeField, type ObjectFields, type Types } from '../builder.ts';
+import type { Types } from '../builder.ts';
 import type { Context, ReadContext } from '../context.ts';
 import type { ListWork } from '../list-work.ts';
-import { answeredByIds } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
+import { BankRef, type BankTypes } from './node.ts';
 
-/** The arguments of a connection. */
-export const pageArguments = builder.args((t) => t.connectionArgs());
-
-export type PageArguments = InputShapeFromFields<typeof pageArguments>;
+/** Relay's arguments of a page. */
+export interface PageArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+}
 
 /**
  * An empty cursor is none: Apollo's relayStylePagination shows the missing `endCursor` of an empty page as an empty text.
@@ -172,75 +182,118 @@ class LazyList<Made> implements Iterable<Made> {
   }
 }
 
-/** A page of a list as its GraphQL type reads it. */
-export type ConnectionShape<Node> = ReturnType<typeof connectionTo<Node>>['$inferType'];
+export const totalCountDescription = 'The number of entries in the whole list, not only in this page.';
 
-/** The number of entries of a connection that knows them all. */
-export const totalCountField = <Page extends Pick<Types['Connection'], 'totalCount'>>(
-  t: ObjectFields<Page>,
-): MadeField =>
-  t.int({
-    nullable: false,
-    description: 'The number of entries in the whole list, not only in this page.',
-    resolve: propertyResolver('totalCount') as never,
-  });
+const connections = new WeakMap<object, ObjectRef<Types, unknown>>();
 
-/** The GraphQL types of a list's pages and of their edges. `plural` is the name of its entries, such as `branches`. */
-export const connectionTo = <Node>(type: ObjectRef<Types, Node>, plural: string) =>
-  builder.connectionObject({
-    type,
-    name: `${type.name}Connection`,
-    description: `All ${plural}, or a page. Costs no further REST call.`,
-    fields: (t) => ({
-      nodes: t.field({
-        type: [type],
-        nullable: { list: true, items: true },
-        // A page creates its nodes without edges, and knows how many they are.
-        resolve: propertyResolver('nodes') as never,
+/** The GraphQL types of a list's pages and of their edges. The first list of these entries makes them. */
+const connectionTo = (
+  builder: PothosSchemaTypes.SchemaBuilder<Types>,
+  type: ObjectRef<Types, unknown>,
+  plural: string,
+) =>
+  getOrMake(connections, type, () =>
+    builder.connectionObject({
+      type,
+      name: `${type.name}Connection`,
+      description: `All ${plural}, or a page. Costs no further REST call.`,
+      fields: (t) => ({
+        nodes: t.field({
+          type: [type],
+          nullable: { list: true, items: true },
+          // A page creates its nodes without edges, and knows how many they are.
+          resolve: propertyResolver('nodes') as () => Iterable<unknown>,
+        }),
+        totalCount: t.int({
+          nullable: false,
+          description: totalCountDescription,
+          resolve: propertyResolver('totalCount') as () => number,
+        }),
       }),
-      totalCount: totalCountField(t),
     }),
-  });
+  );
 
-interface ListOptions<Parent, Args extends InputFieldMap, Item, Node> {
+interface ListOptions<Parent, ListIds, Item, Args extends InputFieldMap> {
   readonly description: string;
   /** The arguments besides those of the page. */
+  readonly args?: Args;
+  /** The ids of the list; by default those of the parent. */
+  readonly ids?: (parent: Parent, args: InputShapeFromFields<Args>, context: ReadContext) => ListIds;
+  /** The entries; by default the whole list. */
+  readonly load?: (
+    ids: ListIds,
+    args: InputShapeFromFields<Args>,
+    context: ReadContext,
+  ) => Promise<readonly Item[]>;
+}
+
+export type BankListOptions<Parent, T extends BankTypes, Args extends InputFieldMap> = ListOptions<
+  Parent,
+  T['ListIds'],
+  T['Item'],
+  Args
+>;
+
+export interface PartListOptions<Parent, Item, Args extends InputFieldMap> {
+  readonly description: string;
   readonly args?: Args;
   readonly load: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
     context: ReadContext,
   ) => Promise<readonly Item[]>;
-  /** Called once for a list, to compute the common parts of its entries once. */
-  readonly nodesIn: (
-    list: readonly NoInfer<Item>[],
-    parent: Parent,
-    args: InputShapeFromFields<Args>,
-    context: ReadContext,
-  ) => ToNode<NoInfer<Item>, Node>;
-  /** An entry's name in cursors; by default its id. */
-  readonly nameOf?: NameOf;
+  /** What the entries are called in descriptions. */
+  readonly plural: string;
+  /** An entry's name in cursors. */
+  readonly nameOf: NameOf;
 }
 
-/** A field that lists records, which its parent's ids and its arguments determine. */
-export function listField<Parent extends object, Args extends InputFieldMap, Item, Node>(
-  t: Fields<Parent>,
-  type: ReturnType<typeof connectionTo<Node>>,
-  { description, args, load, nodesIn, nameOf }: ListOptions<Parent, Args, Item, NoInfer<Node>>,
-): MadeField {
-  type Given = InputShapeFromFields<Args> & PageArguments;
-  const resolve = (parent: Parent, given: Given, context: Context) => {
+const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBuilder<
+  Types,
+  unknown,
+  FieldKind
+>;
+
+fieldsProto.bankList = function bankList(
+  this: typeof fieldsProto,
+  ref: ObjectRef<Types, unknown>,
+  { description, args, ...list }: { readonly description: string; readonly args?: InputFieldMap },
+) {
+  return this.field({
+    type: connectionTo(this.builder, ref, ref instanceof BankRef ? ref.plural : Reflect.get(list, 'plural')),
+    description,
+    args: { ...args, ...this.arg.connectionArgs() },
+    fromIds: true,
+    resolve: ref instanceof BankRef ? pageOfRecords(ref, list) : pageOfParts(list as never),
+  } as never);
+} as typeof fieldsProto.bankList;
+
+type Given = PageArguments & Record<string, never>;
+
+/** Resolves a list of records that have an identity. */
+function pageOfRecords<T extends BankTypes>(
+  ref: BankRef<Types, T>,
+  { ids, load }: Pick<ListOptions<object, T['ListIds'], T['Item'], Record<string, never>>, 'ids' | 'load'>,
+) {
+  const { list, parent } = ref;
+  if (list === undefined) throw new Error(`${ref.name} has no list`);
+  const idsOf = ids ?? ((node: object) => parent?.pathOf(node) as T['ListIds']);
+  const entriesOf = load ?? ((listIds, _args, context) => list.load(listIds, context));
+  return (node: object, given: Given, context: Context) => {
     const page = checkPage(given);
-    return load(parent, given, context).then(
-      (list) => new Page(list, page, nodesIn(list, parent, given, context), context, nameOf),
+    const listIds = idsOf(node, given, context);
+    return entriesOf(listIds, given, context).then(
+      (entries) => new Page(entries, page, ref.nodesIn(entries, listIds), context),
     );
   };
-  return t.field({
-    type,
-    description,
-    args: { ...(args as Args), ...pageArguments },
-    extensions: answeredByIds,
-    // Pothos' type of the arguments is not computed for a type parameter.
-    resolve: earlyResolver(resolve) as never,
-  });
 }
+
+/** Resolves a list of records that no id identifies. */
+const pageOfParts =
+  ({ load, nameOf }: PartListOptions<object, unknown, Record<string, never>>) =>
+  (parent: object, given: Given, context: Context) => {
+    const page = checkPage(given);
+    return load(parent, given, context).then(
+      (entries) => new Page(entries, page, (entry: unknown) => entry, context, nameOf),
+    );
+  };

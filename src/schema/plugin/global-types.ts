@@ -1,0 +1,121 @@
+import type {
+  FieldKind,
+  FieldNullability,
+  InputFieldMap,
+  ObjectFieldsShape,
+  SchemaTypes,
+  TypeParam,
+} from '@pothos/core';
+import type { z } from 'zod';
+import type { Field } from '../../contract/record.ts';
+import type { Part, RecordInputOptions, Values } from './fields.ts';
+import type { BankPlugin } from './index.ts';
+import type { LinkOptions, LinksOptions } from './link.ts';
+import type { BankListOptions, PartListOptions } from './list.ts';
+import type {
+  BankRef,
+  BankTypes,
+  KeyPart,
+  ListedOptions,
+  ListedTypes,
+  RefOptions,
+  SingleOptions,
+  SingleTypes,
+} from './node.ts';
+import type { BankNodeOptions } from './schema-builder.ts';
+
+/** What this plugin adds to Pothos' builders. A type's file says only what its record in the contract does not. */
+declare global {
+  export namespace PothosSchemaTypes {
+    export interface Plugins<Types extends SchemaTypes> {
+      bank: BankPlugin<Types>;
+    }
+
+    export interface FieldOptions<
+      Types extends SchemaTypes = SchemaTypes,
+      ParentShape = unknown,
+      Type extends TypeParam<Types> = TypeParam<Types>,
+      Nullable extends FieldNullability<Type> = FieldNullability<Type>,
+      Args extends InputFieldMap = InputFieldMap,
+      ResolveShape = unknown,
+      ResolveReturnShape = unknown,
+    > {
+      /** The parent's ids are enough to resolve this field: the parent's record is not read for it. */
+      fromIds?: true;
+      /** The only part of the parent's record that the field needs. */
+      shows?: Field;
+      /** Whether the field makes a payment. */
+      payment?: true;
+    }
+
+    export interface SchemaBuilder<Types extends SchemaTypes> {
+      /** A type of records that have an identity: how they are identified, read, and found in lists. */
+      bankRef: {
+        <const Key extends readonly KeyPart[], Shape extends z.ZodObject>(
+          shape: Shape,
+          options: SingleOptions<Key, z.infer<Shape>>,
+        ): BankRef<Types, SingleTypes<Key, z.infer<Shape>>>;
+        <const Key extends readonly KeyPart[], Shape extends z.ZodObject>(
+          shape: Shape,
+          options: ListedOptions<Key, z.infer<Shape>>,
+        ): BankRef<Types, ListedTypes<Key, z.infer<Shape>>>;
+        /** With types of its own, if they do not follow from the key and the shape. */
+        <T extends BankTypes>(shape: z.ZodObject, options: RefOptions<T>): BankRef<Types, T>;
+      };
+
+      /**
+       * Implements the type of a record: the fields of the record, its ids, its bank, its version and its global id, and those
+       * of its own in `fields`.
+       */
+      bankNode<T extends BankTypes>(
+        ref: BankRef<Types, T>,
+        options?: BankNodeOptions<ObjectFieldsShape<Types, T['Ids'] & { readonly record: T['Item'] }>>,
+      ): void;
+
+      /** The type of a part of records, such as an address. The first use makes it. */
+      bankObject<Shape extends z.ZodObject>(shape: Shape): ObjectRef<Types, z.infer<Shape>>;
+
+      /** The type of a part of records that knows through which record it was read, for fields that lead on from it. */
+      bankPart<Shape extends z.ZodObject>(shape: Shape): ObjectRef<Types, Part<z.infer<Shape>>>;
+
+      /** The input of a whole record, of changes of one, or of a part of either. The first use makes it. */
+      bankInput(shape: z.ZodObject, options?: RecordInputOptions): InputObjectRef<Types, Values>;
+    }
+
+    export interface RootFieldBuilder<
+      Types extends SchemaTypes,
+      ParentShape,
+      Kind extends FieldKind = FieldKind,
+    > {
+      /** A field that leads to a record, which is read if a selected field needs more than its ids. */
+      link<T extends BankTypes, Args extends InputFieldMap>(
+        ref: BankRef<Types, T>,
+        options: LinkOptions<ParentShape, NoInfer<T>, Args>,
+      ): FieldRef<Types>;
+
+      /** A field that leads from a list in the parent's record to a record for each entry; each can fail separately. */
+      links<T extends BankTypes, Entry, Args extends InputFieldMap>(
+        ref: BankRef<Types, T>,
+        options: LinksOptions<ParentShape, NoInfer<T>, Entry, Args>,
+      ): FieldRef<Types>;
+
+      /** A field that lists records as a connection. The parent's ids and the arguments determine the list. */
+      bankList: {
+        <T extends BankTypes, Args extends InputFieldMap>(
+          ref: BankRef<Types, T>,
+          options: BankListOptions<ParentShape, NoInfer<T>, Args>,
+        ): FieldRef<Types>;
+        /** Records that no id identifies. */
+        <Item extends object, Args extends InputFieldMap>(
+          part: ObjectRef<Types, Item>,
+          options: PartListOptions<ParentShape, NoInfer<Item>, Args>,
+        ): FieldRef<Types>;
+      };
+    }
+
+    export interface InputFieldBuilder<Types extends SchemaTypes, Kind extends 'Arg' | 'InputObject'> {
+      /** The input fields of a record. */
+      bankFields(shape: z.ZodObject): InputFieldMap;
+    }
+  }
+}

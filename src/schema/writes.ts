@@ -1,0 +1,176 @@
+import { account, getAccountsScope, putAccountID } from '../contract/account.ts';
+import { getBranches, putBranchID } from '../contract/branch.ts';
+import { getCustomer, putCustomerID } from '../contract/customer.ts';
+import { getProduct, type ProductBody, product, putProduct } from '../contract/product.ts';
+import type { Body } from '../contract/record.ts';
+import {
+  getTransaction,
+  putTransactions,
+  type Transaction as TransactionRecord,
+  transactionMetadata,
+} from '../contract/transaction.ts';
+import type { Changes } from '../contract/updated-body.ts';
+import { badUserInput } from '../errors.ts';
+import { Account } from './account.ts';
+import { Branch } from './branch.ts';
+import { Customer } from './customer.ts';
+import { listOf, toChanges } from './plugin/fields.ts';
+import { restId } from './plugin/global-id.ts';
+import { itemId } from './plugin/list-item.ts';
+import { Product } from './product.ts';
+import { defineWrites } from './record-writes.ts';
+import { Transaction } from './transaction.ts';
+
+/** The members of the metadata have the same names in REST. */
+const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
+
+/** One row for each record that the bank lets be written: its `put…` mutation, its `update…` mutation, and what is special. */
+
+defineWrites(Branch, {
+  read: getBranches,
+  write: putBranchID,
+  ids: { branchId: "The branch's id at the bank." },
+});
+
+defineWrites(Customer, {
+  read: getCustomer,
+  write: putCustomerID,
+  ids: { customerId: "The customer's id at the bank." },
+});
+
+defineWrites(Product, {
+  read: getProduct,
+  write: putProduct,
+  ids: { productId: "The product's id at the bank." },
+  put: {
+    // The path names only the bank: the product's id is in the answer or in the body.
+    ids: {},
+    // The contract gives a body one bank (`isOnlyEntry`).
+    body: (body, { bankId }) => Object.assign({ bank_id: bankId }, body),
+    written: ({ bankId }, answer, body) => {
+      const productId = itemId(answer ?? {}) ?? body.id ?? null;
+      return answer === null && productId === null ? null : { bankId, productId };
+    },
+    shown: 'as the bank answered it, or read again; null if it then has no id.',
+  },
+  update: {
+    changes(read, input, { bankId, productId }) {
+      const changes = toChanges(product, input.changes) as Changes<ProductBody>;
+      const [first = bankId, ...others] = listOf(read.bank_id) ?? [];
+      if (changes.bank_id === undefined && others.length > 0)
+        throw badUserInput(
+          "The product belongs to several banks, and the bank's putProduct takes one: name it in `changes.bankIds`. Nothing was written.",
+        );
+      // The path names only the bank: the body has to identify the product.
+      return { bank_id: first, ...changes, id: read.id ? undefined : productId };
+    },
+  },
+});
+
+defineWrites(Account, {
+  read: getAccountsScope,
+  write: putAccountID,
+  article: 'an',
+  ids: { accountId: "The account's id at the bank." },
+  put: {
+    view: "The view of the payload's account; the configured one by default.",
+    // The bank's answer may contain fields that the view hides.
+    hidesAnswer: true,
+    shown: 'read again through the view.',
+  },
+  update: {
+    hasView: true,
+    description:
+      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, putAccountID.',
+    // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
+    changes(read, input) {
+      const changes = toChanges(account, input.changes);
+      const { balance } = changes;
+      if (balance?.amount === null)
+        throw badUserInput(
+          '`changes.balance.amount` cannot be null: written without an amount, the account may lose its balance. Nothing was written.',
+          'changes.balance.amount',
+        );
+      if (balance?.amount === undefined && read.balance?.amount == null)
+        throw badUserInput(
+          'The account as read has no `balance.amount`, and written without one it may lose its balance: read it through a view (`viewId`) that shows the whole account. Nothing was written.',
+        );
+      return changes;
+    },
+  },
+});
+
+const transactionIds = { transactionId: "The transaction's id at the bank." };
+
+defineWrites(Transaction, {
+  read: getTransaction,
+  write: putTransactions,
+  put: {
+    name: 'putTransactionMetadata',
+    ids: { accountId: "The account's id at the bank.", ...transactionIds },
+    view: 'The view of the account; the configured one by default.',
+    fields: (t) => ({
+      metadataType: t.string({
+        required: true,
+        description: 'The path segment `{TYPE}`, such as `comments`.',
+      }),
+    }),
+    path: (input) => ({ TYPE: restId('metadataType', String(input.metadataType)) }),
+  },
+  update: {
+    name: 'annotateTransaction',
+    verb: 'annotate',
+    description: "Changes a transaction's metadata only. REST: getTransaction, putTransactions.",
+    ids: { accountId: 'The account through which it is read.', ...transactionIds },
+    hasView: true,
+    changed: transactionMetadata,
+    fields: (t) => ({
+      metadataType: t.string({
+        description: 'The path segment `{TYPE}`; by default the member that `changes` names.',
+      }),
+      approvedByIpAddress: t.string({
+        description:
+          'From which IP address it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
+      }),
+    }),
+    path: (input) => ({ TYPE: metadataTypeOf(input) }),
+    changes({ details, metadata }, input) {
+      const changes: MetadataChanges = toChanges(transactionMetadata, input.changes);
+      const given = input.approvedByIpAddress;
+      const isApproved = details?.approved_by_ip_address != null || given == null;
+      return {
+        details: isApproved ? undefined : { approved_by_ip_address: String(given) },
+        metadata: metadataChanges(metadata, changes),
+      };
+    },
+  },
+});
+
+type MetadataChanges = Changes<Body<typeof transactionMetadata>>;
+
+/**
+ * The path's {TYPE}: the given one, or the name of the one changed member.
+ * Errors: BAD_USER_INPUT if several members are changed.
+ */
+function metadataTypeOf({ metadataType, changes }: Readonly<Record<string, unknown>>): string {
+  const changed: MetadataChanges = toChanges(transactionMetadata, Object(changes));
+  if (metadataType != null) return restId('metadataType', String(metadataType));
+  const [only, ...others] = members.filter((name) => changed[name] !== undefined);
+  if (only !== undefined && others.length === 0) return only;
+  throw badUserInput(
+    'metadataType is needed where `changes` does not name exactly one member.',
+    'metadataType',
+  );
+}
+
+/** The changes of the metadata; null if no metadata would be left. `comments` is required with any other member. */
+function metadataChanges(
+  metadata: TransactionRecord['metadata'],
+  changes: MetadataChanges,
+): MetadataChanges | null {
+  const left = members.filter(
+    (name) => (changes[name] === undefined ? metadata?.[name] : changes[name]) != null,
+  );
+  if (left.length === 0) return null;
+  return left.includes('comments') ? changes : { ...changes, comments: '' };
+}

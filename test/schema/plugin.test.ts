@@ -1,0 +1,115 @@
+import { execute, parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { getBranches } from '../../src/contract/branch.ts';
+import { text } from '../../src/contract/common-schemas.ts';
+import { record } from '../../src/contract/record.ts';
+import { accountRef } from '../../src/contract/shared-parts.ts';
+import { Account } from '../../src/schema/account.ts';
+import { Branch } from '../../src/schema/branch.ts';
+import { builder } from '../../src/schema/builder.ts';
+import '../../src/schema/schema.ts';
+
+/** A record that names accounts: itself, in a part, and in a list. */
+const order = record('StandingOrder', 'A standing order.', {
+  id: text.nullish().meta({ name: 'orderId', description: 'Its id.' }),
+  payee: accountRef.nullish().describe('Who is paid.'),
+  fees: record('OrderFees', 'Who pays the fees.', {
+    payer: accountRef.nullish().describe('Who pays them.'),
+  })
+    .nullish()
+    .describe('The fees.'),
+  earlier: accountRef.array().nullish().describe('Who was paid before.'),
+});
+
+test('an AccountRef works in any record, and leads to the account and the counterparty', async () => {
+  const asked: unknown[] = [];
+  const named = (id: string) => ({ account_id: id, bank_id: null });
+  const orders = [
+    { id: 'o1', payee: named('p1'), fees: { payer: named('p2') }, earlier: [named('p3'), named('p4')] },
+  ];
+  const StandingOrder = builder.bankRef(order, {
+    key: [Account, 'orderId'],
+    list: { operation: getBranches, load: async () => orders },
+  });
+  builder.bankNode(StandingOrder);
+  builder.objectField(Account, 'standingOrders', (t) =>
+    t.bankList(StandingOrder, { description: 'Standing orders of the account.' }),
+  );
+  const contextValue = {
+    defaults: { bankId: 'BANK', viewId: 'owner' },
+    lists: { charge: () => undefined },
+    session: {
+      hasEarlyCalls: true,
+      loaders: {
+        otherAccounts: {
+          load: async (ids: unknown) => {
+            asked.push(ids);
+            return ['p1', 'p2', 'p3'].map((id) => ({ id, bank: 'BANK' }));
+          },
+        },
+      },
+    },
+  };
+  const fields = '{ accountId account { accountId viewId bankId } counterparty { otherAccountId } }';
+  const document = parse(`{ bank { account(accountId: "A", viewId: "v") { standingOrders { nodes {
+    orderId bankId payee ${fields} fees { payer ${fields} } earlier ${fields}
+  } } } } }`);
+  const result = await execute({ schema: builder.toSchema(), document, contextValue });
+  const leadsTo = (id: string, isKnown = true) => ({
+    accountId: id,
+    account: { accountId: id, viewId: 'v', bankId: 'BANK' },
+    counterparty: isKnown ? { otherAccountId: id } : null,
+  });
+  expect(JSON.parse(JSON.stringify(result))).toEqual({
+    data: {
+      bank: {
+        account: {
+          standingOrders: {
+            nodes: [
+              {
+                orderId: 'o1',
+                bankId: 'BANK',
+                payee: leadsTo('p1'),
+                fees: { payer: leadsTo('p2') },
+                earlier: [leadsTo('p3'), leadsTo('p4', false)],
+              },
+            ],
+          },
+        },
+      },
+    },
+  });
+  expect(asked).toEqual(Array(4).fill({ bankId: 'BANK', accountId: 'A', viewId: 'v' }));
+});
+
+/** TypeScript refuses each of these lines. */
+const wrongUses = () => {
+  builder.bankRef(order, {
+    key: [Account, 'orderId'],
+    // @ts-expect-error A read has the ids of the key, and no others.
+    read: { load: async ({ customerId }) => ({ id: customerId }) },
+  });
+  builder.objectFields(Account, (t) => ({
+    // @ts-expect-error A link needs all ids of the key.
+    branch: t.link(Branch, { description: '', ids: ({ bankId }) => ({ bankId }) }),
+    other: t.link(Branch, {
+      description: '',
+      args: { n: t.arg.int({ required: true }) },
+      // @ts-expect-error The arguments have the types of the schema.
+      ids: ({ bankId }, { n }) => ({ bankId, branchId: n }),
+    }),
+    // @ts-expect-error The entries are those of the list's record.
+    branches: t.bankList(Branch, { description: '', load: async () => [{ label: 'an account' }] }),
+    labels: t.links(Branch, {
+      description: '',
+      // @ts-expect-error The record of an account has no branches.
+      entries: ({ record }) => record.branches,
+      ids: ({ bankId }, branchId: string) => ({ bankId, branchId }),
+    }),
+  }));
+};
+
+test('ids, arguments and entries have the types of their records', () => {
+  // tsc checks the function (`npm run check:types`); it is not called.
+  expect(wrongUses).toBeTypeOf('function');
+});
