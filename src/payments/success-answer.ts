@@ -54,8 +54,6 @@ export interface About extends ReadOptions {
   readonly isRequest: boolean;
   readonly isEntry: boolean;
   readonly stated: Meaning | null;
-  /** The codes beside a text, which may be the one that a standard gives to its code. */
-  readonly codes: readonly string[];
 }
 type Members = Readonly<Record<string, unknown>>;
 export type Member = readonly [name: string, value: unknown];
@@ -67,7 +65,7 @@ const checksOf = (checks: Checks): ReadonlyMap<string, Check> => new Map(Object.
 
 export function readSuccess({ kind, value }: AnswerBody, options: ReadOptions): Finding {
   const isRequest = options.operation.envelope !== null;
-  const about: About = { ...options, isRequest, isEntry: false, stated: null, codes: [] };
+  const about: About = { ...options, isRequest, isEntry: false, stated: null };
   if (kind === 'empty') return finding('done');
   if (typeof value === 'string') return finding(meaningOf(value, options.bankWords, isRequest));
   if (isRequest) return readRequests(value, about);
@@ -81,8 +79,7 @@ function readObject(object: Members, about: About): Finding {
   const statuses = members.flatMap((member) => statusesIn(member, about));
   const meanings = meaningsIn(members, about);
   const [stated = null] = meanings.every((meaning) => meaning === meanings[0]) ? meanings : [];
-  const codes = members.flatMap(([name, value]) => (fold(name) === 'code' ? [scalarOf(value) ?? ''] : []));
-  const strange = members.filter(([name, value]) => !isKnown(fold(name), value, { ...about, stated, codes }));
+  const strange = members.filter(([name, value]) => !isKnown(fold(name), value, { ...about, stated }));
   const names = strange.flatMap(([name, value]) => pathsOf(name, value));
   const isAccepted =
     meanings.includes('accepted') &&
@@ -132,9 +129,7 @@ export function isKnown(folded: string, value: unknown, about: About): boolean {
   if (stated === null) return false;
   if (isReasonName(folded) && words.taughtMeaning(text, bankWords) === stated) return true;
   if (stated === 'rejected' && words.reasonNames.has(folded))
-    return isReason(
-      folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords, about.codes),
-    );
+    return isReason(folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords));
   return besideStatus.get(folded)?.(value, about) ?? false;
 }
 

@@ -39,7 +39,7 @@ export function readPaths({ value }: AnswerBody, options: ReadOptions): Finding 
   if (options.isLong) return finding(null, [], 'none: the answer is longer than 64 kB');
   const root = neutralPaths.reduce(without, value);
   const isRequest = options.operation.envelope !== null;
-  const about: About = { ...options, isRequest, isEntry: isRequest, stated: null, codes: [] };
+  const about: About = { ...options, isRequest, isEntry: isRequest, stated: null };
   const meaning = statusPath === undefined ? 'done' : meaningAt(valueAt(root, statusPath), about);
   if (meaning === null)
     return finding(null, [nameOf(statusPath)], 'BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED');

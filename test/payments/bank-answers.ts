@@ -407,10 +407,6 @@ unknowable 422 {"code":"DUPL","message":"Account not found"}
 refused! 422 {"code":"AC01","message":"IncorrectAccountNumber"}
 refused! 422 {"code":"AC06","message":"BlockedAccount"}
 refused! 422 {"message":"AC04: ClosedAccountNumber"}
-refused! 200 {"status":"RJCT","code":"AC01","message":"IncorrectAccountNumber"}
-unknowable 200 {"status":"RJCT","code":"AC06","message":"IncorrectAccountNumber"}
-unknowable 200 {"status":"RJCT","message":"IncorrectAccountNumber"}
-executed 200 {"status":"RJCT","code":"AC01","message":"Already executed"}
 unknowable 422 {"message":"IncorrectAccountNumber"}
 unknowable 422 {"code":"AC06","message":"IncorrectAccountNumber"}
 refused! 422 {"code":"ACCOUNT_BLOCKED"}
