@@ -38,7 +38,13 @@ const changing = [
   /\d+(?:[.:,]\d+)*/g,
 ];
 
-/** A hash of all that an answer says; null if it is no 401, leads to another place, or is not read as it was written. */
+/**
+ * Words of a challenge to confirm what was asked for. A bank may keep the payment that such a 401 answers, and execute it once it is
+ * confirmed, so that the 401 of a read proves nothing.
+ */
+const asksToConfirm = /challenge|\bsca(?![a-z])|strong.?customer.?authentication|step.?up|\b(?:otp|tan)\b/i;
+
+/** A hash of all that an answer says; null if it asks to confirm, is no 401, leads to another place, or is not read as it was written. */
 function shapeOf(response: Answered): string | null {
   const { status, headers, body } = response;
   if (status !== 401 || headers.location !== undefined || headers['content-encoding'] !== undefined)
@@ -48,6 +54,7 @@ function shapeOf(response: Answered): string | null {
   if (!isUtf8(body) || otherCharsetOf(response) !== null) return null;
   const challenge = [headers['www-authenticate'] ?? ''].flat().join();
   const said = `${challenge}\n${textOf(response).trim()}`;
+  if (asksToConfirm.test(said)) return null;
   return hash(
     'sha256',
     changing.reduce((text, pattern) => text.replaceAll(pattern, '#'), said),

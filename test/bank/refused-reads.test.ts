@@ -58,6 +58,14 @@ describe('the 401 of a read', () => {
     expect([refused(forbidden).has(forbidden), refused(unread).has(unread)]).toEqual([false, false]);
   });
 
+  test.each([
+    '{"code":"SCA_REQUIRED","id":"6f9619ff-8b86-d011-b42d-00c04fc964ff"}',
+    '{"id":"T1","challenge":{"type":"PUSH"}}',
+    '{"message":"Enter the TAN 1"}',
+  ])('is not kept if it asks to confirm, since the bank may keep the payment: %s', (body) => {
+    expect(refused(answer(body)).has(answer(body))).toBe(false);
+  });
+
   test('is one of a bounded number, of which the oldest is forgotten', () => {
     const text = (n: number) => answer('ab'.repeat(n + 1));
     const reads = refused(...Array.from({ length: 201 }, (_, n) => text(n)));
