@@ -41,9 +41,11 @@ export function AccountView({ accountId }: { readonly accountId: string }) {
                 <Money value={account.balance} />
               </strong>
             </p>
-            <a className="button" href={newTransfer({ from: account.accountId })}>
-              Pay from this account
-            </a>
+            {account.accountId && (
+              <a className="button" href={newTransfer({ from: account.accountId })}>
+                Pay from this account
+              </a>
+            )}
           </div>
           <div className="columns">
             <section aria-labelledby="requests">

@@ -47,7 +47,13 @@ export function OverviewView() {
                 (account) =>
                   account && (
                     <li key={account.id}>
-                      <a className="row" href={`#/account/${encodeURIComponent(account.accountId)}`}>
+                      {/* Without an id of the bank there is no page to lead to. */}
+                      <a
+                        className="row"
+                        href={
+                          account.accountId ? `#/account/${encodeURIComponent(account.accountId)}` : undefined
+                        }
+                      >
                         <span className="grow">
                           <strong>{account.label ?? account.accountId}</strong>
                           <small>

@@ -20,7 +20,10 @@ const other = 'other';
 const present = <T,>(value: T | null | undefined): value is T => value != null;
 
 export function TransferForm({ viewer, draft, wanted, isSending, onSend }: TransferFormProps) {
-  const accounts = viewer.accounts?.nodes?.filter(present) ?? [];
+  // An account without an id of the bank can neither pay nor be paid.
+  const accounts = (viewer.accounts?.nodes ?? [])
+    .filter(present)
+    .flatMap(({ accountId, ...account }) => (accountId ? [{ ...account, accountId }] : []));
   const isOwn = (to: string) => accounts.some(({ accountId }) => accountId === to);
   const payees = (viewer.account?.otherAccounts?.nodes ?? []).filter(present).flatMap((payee) => {
     const to = payee.otherAccountId ?? payee.iban ?? payee.number;
