@@ -72,7 +72,7 @@ interface AccountList {
   };
 }
 
-interface AccountTypes {
+export interface AccountTypes {
   Ids: AccountEntry;
   Path: ViewIds;
   ListIds: ListIds;
