@@ -171,7 +171,7 @@ export function readPlainAnswer(
   return (isList ? content.every(validate) : validate(content)) ? content : undefined;
 }
 
-/** JSON without drift; undefined if it has any, or is none. */
+/** The JSON of a text; undefined if it is not JSON, or if a value in it deviates from the contract (drift). */
 function parsePlain(text: string): unknown {
   try {
     let hasDrift = false;

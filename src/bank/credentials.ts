@@ -91,7 +91,7 @@ export const hash = (values: readonly (string | readonly string[] | null | undef
 
 /**
  * The credentials of a request, as its calls need them: with the id of the group in which its reads are shared, and the header lines of
- * each bank operation, each made once. It lives as long as the request. What is counted of a caller is kept by name elsewhere.
+ * each bank operation, each made once. It lives as long as the request. Counters of a caller live longer; they are kept by the caller's name.
  */
 export class RequestCredentials implements Credentials {
   readonly subscriptionKey: string | null;

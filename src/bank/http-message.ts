@@ -91,7 +91,7 @@ export function decoderOf(charset: string): TextDecoder | null {
   }
 }
 
-/** The encoding of a body, from Content-Encoding; null if there is none. Some servers name the body's charset there. */
+/** The encoding of a body, from Content-Encoding; null if it is not encoded, also if the header names a charset, as some servers do. */
 export function encodingOf({ 'content-encoding': value }: HttpResponse['headers']): string | null {
   if (value === undefined) return null;
   const encoding = String(value);

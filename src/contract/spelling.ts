@@ -38,7 +38,7 @@ const namesOf = (shape: z.ZodObject): Names =>
 
 const fold = (name: string) => name.replaceAll(/[-_ ]/g, '').toLowerCase();
 
-/** The maximum length of a name that is compared with the contract's, and the most names of a record that are told. */
+/** The maximum length of a name that is compared with the contract's, and the most names of a record that are reported. */
 const maxNameLength = 64;
 const maxNames = 20;
 

@@ -24,7 +24,7 @@ export interface PageArguments {
 }
 
 /**
- * An empty cursor is none: Apollo's relayStylePagination shows the missing `endCursor` of an empty page as an empty text.
+ * An empty cursor counts as no cursor: Apollo's relayStylePagination shows the missing `endCursor` of an empty page as an empty text.
  * Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then.
  */
 export const checkPage = ({ first, after, last, before }: PageArguments) => ({
