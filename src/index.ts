@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Plugin } from 'graphql-yoga';
+import { type Embedding, serveBankql } from './app/serve.ts';
 import type { CliContext } from './commands/command.ts';
-import { type Embedding, serveBankql } from './commands/serve.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import { resolveEnvironment } from './config/environment.ts';

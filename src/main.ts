@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import { tellPrimary } from './app/workers/messages.ts';
 import type { CliContext, Service } from './commands/command.ts';
 import { readInvocation, takeEnvFiles } from './commands/commands.ts';
 import {
@@ -9,7 +10,6 @@ import {
   formatFatalError,
   rejectionOf,
 } from './commands/terminal.ts';
-import { tellPrimary } from './commands/workers/messages.ts';
 
 /**
  * The process, which runs one of the commands of commands.ts. Only this file uses the globals of the process; it passes the

@@ -71,8 +71,8 @@ const layers: Record<string, readonly string[]> = {
     'executor',
   ],
   // Its plugins answer in the words of HTTP.
-  graphql: [...inGraphql, 'plain-text.ts', 'contract', 'server'],
-  server: [...inGraphql, 'graphql'],
+  graphql: [...inGraphql, 'plain-text.ts', 'contract', 'http'],
+  http: [...inGraphql, 'graphql'],
   telemetry: [
     'version.ts',
     'errors.ts',
@@ -83,7 +83,7 @@ const layers: Record<string, readonly string[]> = {
     'bank',
     'payments',
     'graphql',
-    'server',
+    'http',
   ],
   sandbox: ['plain-text.ts', 'contract'],
   doctor: ['errors.ts', 'is-object.ts', 'plain-text.ts', 'contract', 'bank', 'payments'],
@@ -94,9 +94,28 @@ const layers: Record<string, readonly string[]> = {
     'bank',
     'payments',
     'schema',
-    'server',
+    'http',
     'telemetry',
     'sandbox',
+  ],
+  // `command.ts` holds the types of a command's context and of a service.
+  app: [
+    'version.ts',
+    'errors.ts',
+    'load',
+    'serial-queue.ts',
+    'plain-text.ts',
+    'key-pair.ts',
+    'bank',
+    'payments',
+    'schema',
+    'executor',
+    'graphql',
+    'http',
+    'telemetry',
+    'sandbox',
+    'config',
+    'commands',
   ],
   commands: [
     'version.ts',
@@ -110,21 +129,22 @@ const layers: Record<string, readonly string[]> = {
     'schema',
     'executor',
     'graphql',
-    'server',
+    'http',
     'telemetry',
     'sandbox',
     'doctor',
     'config',
+    'app',
   ],
   'version.ts': [],
   'key-pair.ts': [],
-  'main.ts': ['commands', 'config'],
-  'index.ts': ['commands', 'config', 'errors.ts', 'schema', 'version.ts'],
+  'main.ts': ['app', 'commands', 'config'],
+  'index.ts': ['app', 'commands', 'config', 'errors.ts', 'schema', 'version.ts'],
 };
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← graphql ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← graphql ← http ← telemetry ← app ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const [file, targets] of imports) {
     for (const imported of targets) {
@@ -300,7 +320,7 @@ const isOfBank = (name: string) => /^(?:BANK_|bankql_(?!graphql_))/.test(name);
 
 test('tests wait for events: timers are those of support/waits.ts, and of other processes', () => {
   /** They hold the source text of processes that they start. */
-  const ofProcesses = ['commands/log-output.test.ts'];
+  const ofProcesses = ['app/log-output.test.ts'];
   const waiting = testFiles
     .filter((file) => !ofProcesses.includes(file))
     .filter((file) => /\b(?:setTimeout|delay|sleep)\(/.test(readFileSync(join(root, 'test', file), 'utf8')));

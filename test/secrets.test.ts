@@ -40,7 +40,7 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
   ],
   ['test/config/environment.test.ts', 'https://me:secret@bank.example', made],
   ['test/config/rules.test.ts', 'https://me:pw@login.example', made],
-  ['test/payments/stores/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
+  ['test/payments/store/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
   ['docs/configuration.md', 'http://user:password@proxy.example:3128', made],
   ['src/config/variables.ts', 'http://user:password@proxy.example:3128', made],
   ['ops/helm/values.yaml', 'postgres://user:password@host', made],
@@ -71,7 +71,7 @@ test.skipIf(!hasGit)('no file holds a key, a token, a password, a registry or a 
   const hits = files
     // The first file holds the samples and the exceptions; the second is a table of made-up addresses.
     .filter(
-      (file) => !['test/secrets.test.ts', 'test/payments/stores/postgres/address.test.ts'].includes(file),
+      (file) => !['test/secrets.test.ts', 'test/payments/store/postgres/address.test.ts'].includes(file),
     )
     .flatMap((file) =>
       found(readFileSync(join(root, file), 'utf8')).map(({ what, match }) => ({ file, what, match })),

@@ -23,10 +23,11 @@ WORKERS, SIGUSR2 replaces the workers.
 `,
     async run(context) {
       readWords('serve', context.args, {});
-      if (cluster.isWorker) return (await import('./workers/worker.ts')).serveAsWorker(context);
+      if (cluster.isWorker) return (await import('../app/workers/worker.ts')).serveAsWorker(context);
       const config = readConfig(context.environment);
-      if (config.workers > 1) return (await import('./workers/primary.ts')).serveFromWorkers(context, config);
-      return (await import('./serve.ts')).serveBankql(context);
+      if (config.workers > 1)
+        return (await import('../app/workers/primary.ts')).serveFromWorkers(context, config);
+      return (await import('../app/serve.ts')).serveBankql(context);
     },
   },
   sandbox: {

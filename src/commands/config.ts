@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
+import { describeState } from '../app/announcements.ts';
+import { daysLeft, readBankTls } from '../app/bank-tls.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
 import { StartError } from '../errors.ts';
 import { limitRows } from '../load/limits.ts';
-import { openStore } from '../payments/stores/open-store.ts';
-import { clientOptions } from '../payments/stores/postgres/address.ts';
-import { parseStoreUrl } from '../payments/stores/store-address.ts';
+import { openStore } from '../payments/store/open-store.ts';
+import { clientOptions } from '../payments/store/postgres/address.ts';
+import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { schema } from '../schema/schema.ts';
-import { describeState } from './announcements.ts';
-import { daysLeft, readBankTls } from './bank-tls.ts';
 import { type CliContext, readWords } from './command.ts';
 
 /** `bankql config check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
@@ -65,7 +65,7 @@ async function check(config: Config, withoutStore: boolean): Promise<string[]> {
   const checked = withoutStore ? checkAddress(config.state) : checkStore(config.state);
   const stateLine = await checked.catch(collect);
   if (stateLine) lines.push(`${stateLine}\n`);
-  const { readPersisted } = await import('./serve.ts');
+  const { readPersisted } = await import('../app/serve.ts');
   if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;

@@ -1,3 +1,4 @@
+import { readBankTls } from '../app/bank-tls.ts';
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { doctorOptions, readDoctorOptions } from '../doctor/doctor-options.ts';
@@ -5,7 +6,6 @@ import { explainPaymentAnswer } from '../doctor/explain-payment-answer.ts';
 import { StartError } from '../errors.ts';
 import { example } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
-import { readBankTls } from './bank-tls.ts';
 import { type CliContext, readWords } from './command.ts';
 
 /** `bankql doctor`: compares a bank's answers with the contract. Returns the exit code. */

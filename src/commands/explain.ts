@@ -8,7 +8,7 @@ import type { RecordedCall } from '../graphql/explain.ts';
 import { createDocumentCheck } from '../graphql/validation.ts';
 import { createBankqlYoga } from '../graphql/yoga.ts';
 import { createPaymentService } from '../payments/service.ts';
-import { createMemoryStore } from '../payments/stores/memory-store.ts';
+import { createMemoryStore } from '../payments/store/memory-store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { schema } from '../schema/schema.ts';

@@ -1,7 +1,7 @@
 import { readConfig } from '../config/config.ts';
 import { StartError, stopStart } from '../errors.ts';
-import { type PaymentStore, StoreUnavailable } from '../payments/store.ts';
-import { openStore } from '../payments/stores/open-store.ts';
+import { openStore } from '../payments/store/open-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../payments/store/store.ts';
 import type { CliContext } from './command.ts';
 import { acceptLoss } from './payments/accept-loss.ts';
 import { backup } from './payments/backup.ts';

@@ -1,6 +1,6 @@
 import { StartError } from '../errors.ts';
+import { currentRequestId } from '../http/request-scope.ts';
 import { visible } from '../plain-text.ts';
-import { currentRequestId } from '../server/request-scope.ts';
 import { errorLocation } from '../telemetry/log.ts';
 
 /** Remedies if the server cannot listen, by the code that `listen` fails with. */
@@ -26,7 +26,7 @@ export function describeStartFailure(error: unknown): string {
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 
-export { failCurrentRequest } from '../server/request-scope.ts';
+export { failCurrentRequest } from '../http/request-scope.ts';
 
 /**
  * The last line of a process that cannot go on, as JSON like the others. It contains neither the error's message nor its

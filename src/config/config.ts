@@ -1,12 +1,12 @@
 import type { BankOptions } from '../bank/client.ts';
 import { GatewayAnswers } from '../bank/gateway-answers.ts';
+import { type JwtOptions, jwtAlgorithms } from '../http/auth/jwt-options.ts';
+import { isLoopback } from '../http/request.ts';
+import type { ServerOptions } from '../http/server.ts';
 import { limits as fixedLimits, type Limits } from '../load/limits.ts';
-import { bankWordsOf } from '../payments/payment-words.ts';
+import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
-import { type JwtOptions, jwtAlgorithms } from '../server/auth/jwt-options.ts';
-import { isLoopback } from '../server/request.ts';
-import type { ServerOptions } from '../server/server.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, readVariables, unknownVariables } from './environment.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { z } from 'zod';
 import { messageOf, orStop, StartError } from '../errors.ts';
-import { shownStoreUrl } from '../payments/stores/store-address.ts';
+import { shownStoreUrl } from '../payments/store/store-address.ts';
 import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { readAs } from './formats.ts';

@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { idProblem } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
-import { parseStoreUrl } from '../payments/stores/store-address.ts';
+import { isLoopback } from '../http/request.ts';
+import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
-import { isLoopback } from '../server/request.ts';
 
 /** The formats of variables as zod types. The message of an issue is the remedy. */
 

@@ -1,8 +1,8 @@
-import { duplicateCodes, foldValue } from '../payments/payment-words.ts';
-import { parseStoreUrl } from '../payments/stores/store-address.ts';
+import { isLoopback } from '../http/request.ts';
+import { duplicateCodes, foldValue } from '../payments/answer/payment-words.ts';
+import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
-import { isLoopback } from '../server/request.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { type Environment, shownValue } from './environment.ts';
 import type { Values, VariableName } from './variables.ts';

@@ -1,8 +1,8 @@
 import type { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { operations } from '../contract/operations.ts';
 import { StartError } from '../errors.ts';
-import { classifyPaymentResponse } from '../payments/classify.ts';
-import type { BankWords } from '../payments/payment-words.ts';
+import { classifyPaymentResponse } from '../payments/answer/classify.ts';
+import type { BankWords } from '../payments/answer/payment-words.ts';
 
 const nothingSent = {
   ...{ bankId: null, accountId: null, toBankId: null, toAccountId: null, currency: null, amount: null },

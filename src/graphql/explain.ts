@@ -3,7 +3,7 @@ import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { knownResolver, sameAs } from '../executor/known-resolvers.ts';
 import type { PaymentService } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store.ts';
+import type { PaymentRecord } from '../payments/store/store.ts';
 import type { CallOutcome } from '../schema/bank-session.ts';
 import { RequestError } from './errors.ts';
 import { withFields } from './map-fields.ts';

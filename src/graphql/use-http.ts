@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
+import { headerPairs } from '../http/response.ts';
 import { slices } from '../load/slices.ts';
-import { headerPairs } from '../server/response.ts';
 import { callerNameOf } from './operation-context.ts';
 import type { BankqlPlugin } from './plugin-context.ts';
 

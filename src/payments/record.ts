@@ -4,8 +4,8 @@ import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { bankCode, idText } from './answer-values.ts';
-import { type PaymentRecord, paymentStates } from './store.ts';
+import { bankCode, idText } from './answer/answer-values.ts';
+import { type PaymentRecord, paymentStates } from './store/store.ts';
 
 /** The caller, by whom a payment is looked up. */
 export interface Payer {

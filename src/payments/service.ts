@@ -6,7 +6,9 @@ import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { classifyPaymentResponse, type StrangeAnswer } from './classify.ts';
+import { classifyPaymentResponse, type StrangeAnswer } from './answer/classify.ts';
+import { type BankWords, noBankWords } from './answer/payment-words.ts';
+import { readStoredResponse } from './answer/stored-response.ts';
 import {
   type FailedPayment,
   failedPayment,
@@ -24,8 +26,7 @@ import {
   unknownBecause,
   validateIdempotencyKey,
   withStoreErrors,
-} from './payment-errors.ts';
-import { type BankWords, noBankWords } from './payment-words.ts';
+} from './errors.ts';
 import { maySend, recordLost } from './protocol.ts';
 import {
   type AuditEntry,
@@ -51,8 +52,7 @@ import {
   type PaymentRecord,
   type PaymentStore,
   StoreUnavailable,
-} from './store.ts';
-import { readStoredResponse } from './stored-response.ts';
+} from './store/store.ts';
 
 /** An operation that moves money or requests a transfer. */
 export type PaymentOperation = Operation & { readonly kind: 'payment'; readonly body: z.ZodObject };

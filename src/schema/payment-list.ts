@@ -2,7 +2,7 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
-import { type PaymentRecord, parseJson } from '../payments/store.ts';
+import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';

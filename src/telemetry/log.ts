@@ -1,7 +1,7 @@
 import type { LoggerOptions } from 'pino';
 import { redact } from '../bank/errors.ts';
 import { messageOf, shorten } from '../errors.ts';
-import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
+import { currentActivity, currentRequestId, currentSecrets } from '../http/request-scope.ts';
 
 /** The log levels of pino. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

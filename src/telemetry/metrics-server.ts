@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { type Listening, listen } from '../server/connection.ts';
+import { type Listening, listen } from '../http/connection.ts';
 
 const path = '/metrics';
 

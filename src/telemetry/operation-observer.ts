@@ -6,8 +6,8 @@ import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { DocumentCacheStats } from '../graphql/documents.ts';
 import { type ObservedOperation, OperationActivity } from '../graphql/operation-activity.ts';
+import type { OperationObserver } from '../http/request-scope.ts';
 import { hashCaller } from '../payments/record.ts';
-import type { OperationObserver } from '../server/request-scope.ts';
 import { metricsIn } from './metric-kinds.ts';
 import type { Tracing } from './tracing.ts';
 

@@ -24,8 +24,8 @@ import {
 import type { Logger } from 'pino';
 import type { TraceCall } from '../bank/report.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
+import { currentActivity } from '../http/request-scope.ts';
 import { ownCopy } from '../own-copy.ts';
-import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 
 /** Where traces go. */

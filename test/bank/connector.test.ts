@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { BankOptions } from '../../src/bank/client.ts';
-import { createJwks } from '../../src/server/auth/jwks.ts';
+import { createJwks } from '../../src/http/auth/jwks.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Certificates, contextOf, createCertificates, hasOpenssl } from '../support/certificates.ts';
 import { reply, startFaultyBank, writeThen } from '../support/faulty-bank.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ApolloClient, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 /** Apollo Client with the cache of docs/clients.md: what an app shows, and what the bank is asked. */

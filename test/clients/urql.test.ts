@@ -3,7 +3,7 @@ import { Client, fetchExchange, gql } from '@urql/core';
 import { cacheExchange } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 /** urql with graphcache as docs/clients.md sets it up. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { checkConfig } from '../../src/commands/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
-import { initStore } from '../../src/payments/stores/open-store.ts';
+import { initStore } from '../../src/payments/store/open-store.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { checkConfig } from '../../src/commands/config.ts';
 import { plain } from '../../src/config/help.ts';
 import { limitRows } from '../../src/load/limits.ts';
-import { pending } from '../payments/stores/store-conformance.ts';
+import { pending } from '../payments/store/store-conformance.ts';
 import { inStore } from '../support/operate.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createAnnouncements, describeState, type Started } from '../../src/commands/announcements.ts';
+import { createAnnouncements, describeState, type Started } from '../../src/app/announcements.ts';
 import { describeStartFailure } from '../../src/commands/terminal.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { StartError } from '../../src/errors.ts';

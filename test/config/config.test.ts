@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { limits } from '../../src/load/limits.ts';
-import { noBankWords } from '../../src/payments/payment-words.ts';
+import { noBankWords } from '../../src/payments/answer/payment-words.ts';
 
 describe('with an empty environment', () => {
   const config = readConfig({});

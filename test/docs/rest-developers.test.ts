@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';

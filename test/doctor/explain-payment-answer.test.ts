@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explainPaymentAnswer } from '../../src/doctor/explain-payment-answer.ts';
-import { bankWordsOf, noBankWords } from '../../src/payments/payment-words.ts';
+import { bankWordsOf, noBankWords } from '../../src/payments/answer/payment-words.ts';
 
 function explain(answer: string, words = noBankWords) {
   const lines: string[] = [];

@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { format } from '../../examples/web/src/amount.ts';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
 import { schema } from '../../src/schema/schema.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, print, separateOperations } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { RecordedCall as ExplainedCall } from '../../src/graphql/explain.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';

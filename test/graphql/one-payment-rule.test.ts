@@ -4,7 +4,7 @@ import { postMakeTransaction } from '../../src/contract/transaction.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
 import { MutationEffects } from '../../src/graphql/mutation-effects.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { bankDefaults, createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 

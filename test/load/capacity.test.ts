@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
+import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import {
   Capacity,
   type Counted,
@@ -11,7 +12,6 @@ import {
   type ShedReason,
   shedReasons,
 } from '../../src/load/capacity.ts';
-import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { documented } from '../support/documented.ts';

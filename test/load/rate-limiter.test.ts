@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Caller, Credentials } from '../../src/bank/credentials.ts';
+import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { createRateLimiter, type RateLimiter } from '../../src/load/rate-limiter.ts';
 import type { RateLimit } from '../../src/load/rate-limits.ts';
-import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';

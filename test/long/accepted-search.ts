@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { meterOptions, readMeter } from './accepted-meter.ts';
 import { bodyOf, type Candidate, createGenerator, createRandom } from './accepted-requests.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { alice } from '../../src/commands/announcements.ts';
+import { alice } from '../../src/app/announcements.ts';
 import { progress } from './progress.ts';
 import { checkServed } from './served.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { PaymentStore } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
+import type { PaymentStore } from '../../src/payments/store/store.ts';
 import { createTestBankql, testLeaseMs } from '../support/bankql.ts';
 import { clock } from '../support/monotonic-clock.ts';
 import { accept, hold, startPaymentBank } from '../support/payment-bank.ts';

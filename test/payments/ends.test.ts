@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createPaymentService, leaseMarginMs } from '../../src/payments/service.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { bankDefaults, createTestBankql, testOptions } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import { clock } from '../support/monotonic-clock.ts';

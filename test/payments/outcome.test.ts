@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openStore } from '../../src/payments/stores/open-store.ts';
+import { openStore } from '../../src/payments/store/open-store.ts';
 import { bankDefaults, createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type Act, answer, hang, reply, reset, write, writeThen } from '../support/faulty-bank.ts';
 import { letPass } from '../support/let-pass.ts';

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { bankWordsOf } from '../../src/payments/payment-words.ts';
+import { bankWordsOf } from '../../src/payments/answer/payment-words.ts';
 import { hashCaller } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';

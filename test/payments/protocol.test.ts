@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
 import { type KeyState, keyState } from '../support/key-state.ts';
-import { done, pending, rejected, start, unknown } from './stores/store-conformance.ts';
+import { done, pending, rejected, start, unknown } from './store/store-conformance.ts';
 
 /** What a key's record is in each state, of an attempt whose lease ends at `leaseUntil`. */
 const { trackId, leaseUntil } = pending();

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PaymentStore } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { openStore } from '../../src/payments/stores/open-store.ts';
-import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
+import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
+import { openStore } from '../../src/payments/store/open-store.ts';
+import type { PaymentStore } from '../../src/payments/store/store.ts';
 import { createTestBankql, credentials, type TestOptions } from '../support/bankql.ts';
 import {
   audience,

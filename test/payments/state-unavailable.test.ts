@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../src/payments/stores/open-store.ts';
+import { openStore } from '../../src/payments/store/open-store.ts';
 import { createTestBankql, credentials, testLeaseMs } from '../support/bankql.ts';
 import type { Act } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PaymentStore } from '../../src/payments/store.ts';
+import type { PaymentStore } from '../../src/payments/store/store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';

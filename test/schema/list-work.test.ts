@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Branch } from '../../src/contract/branch.ts';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
 import { slices } from '../../src/load/slices.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
 import { ListWork } from '../../src/schema/list-work.ts';
 import { failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';

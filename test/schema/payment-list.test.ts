@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PaymentStore } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
+import type { PaymentStore } from '../../src/payments/store/store.ts';
 import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { StoreUnavailable } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
+import { StoreUnavailable } from '../../src/payments/store/store.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';

@@ -7,7 +7,7 @@ import { requested } from '../support/requested.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 
 /**
- * How a payment ends in GraphQL: one answer of the bank of each kind. test/payments/classify.test.ts reads all others, and
+ * How a payment ends in GraphQL: one answer of the bank of each kind. test/payments/answer/classify.test.ts reads all others, and
  * test/payments/outcome.test.ts has most of them over the wire.
  */
 

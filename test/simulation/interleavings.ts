@@ -1,6 +1,6 @@
 import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
-import type { PaymentOutcome } from '../../src/payments/store.ts';
-import { done, pending, rejected, unknown } from '../payments/stores/store-conformance.ts';
+import type { PaymentOutcome } from '../../src/payments/store/store.ts';
+import { done, pending, rejected, unknown } from '../payments/store/store-conformance.ts';
 import { keyState } from '../support/key-state.ts';
 
 /**

@@ -10,10 +10,10 @@ const folder = join(root, 'node_modules/.cache/bankql-tests');
 const storeTimeout = `Number(process.env.${storeTimeoutVariable} ?? 60_000)`;
 /** Limits that a busy machine would reach, and what processes of the tests have in their place. */
 const usualLimits = [
-  ['src/payments/stores/open-store.ts', 'const fileTimeoutMs = 4_000;', storeTimeout],
-  ['src/payments/stores/postgres/postgres-driver.ts', 'const usualStatementTimeoutMs = 3_000;', storeTimeout],
-  ['src/payments/stores/postgres/address.ts', 'const usualConnectTimeoutMs = 3_000;', storeTimeout],
-  ['src/server/connection.ts', 'const usualSlowestRequestMs = 10_000;', '600_000'],
+  ['src/payments/store/open-store.ts', 'const fileTimeoutMs = 4_000;', storeTimeout],
+  ['src/payments/store/postgres/postgres-driver.ts', 'const usualStatementTimeoutMs = 3_000;', storeTimeout],
+  ['src/payments/store/postgres/address.ts', 'const usualConnectTimeoutMs = 3_000;', storeTimeout],
+  ['src/http/connection.ts', 'const usualSlowestRequestMs = 10_000;', '600_000'],
 ] as const;
 
 /**

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
-import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
+import type { JwtOptions } from '../../src/http/auth/jwt-options.ts';
 import { closeNow, listenOnLoopback } from './loopback.ts';
 
 /** A key pair of an issuer. */

@@ -1,7 +1,7 @@
 import { managePayments } from '../../src/commands/payments.ts';
-import type { PaymentStore } from '../../src/payments/store.ts';
-import { openStore } from '../../src/payments/stores/open-store.ts';
-import { retentionMs } from '../payments/stores/store-conformance.ts';
+import { openStore } from '../../src/payments/store/open-store.ts';
+import type { PaymentStore } from '../../src/payments/store/store.ts';
+import { retentionMs } from '../payments/store/store-conformance.ts';
 import { type RunOptions, runCommand } from './run-command.ts';
 
 /** Runs `bankql payments`. */

@@ -1,10 +1,10 @@
 import { flushCompileCache } from 'node:module';
 import { pino } from 'pino';
 import { createBankClient } from '../../src/bank/client.ts';
+import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
+import { serve } from '../../src/http/server.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
-import { openStore } from '../../src/payments/stores/open-store.ts';
-import { authenticateByHeaders } from '../../src/server/auth/header-credentials.ts';
-import { serve } from '../../src/server/server.ts';
+import { openStore } from '../../src/payments/store/open-store.ts';
 import { bankDefaults } from './bankql.ts';
 import { capacityLimits } from './capacity-limits.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';

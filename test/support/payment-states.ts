@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { initStore, openStore } from '../../src/payments/stores/open-store.ts';
+import { initStore, openStore } from '../../src/payments/store/open-store.ts';
 import {
   durable as durablePostgres,
   hasPostgres,

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { type PostgresAddress, parsePostgresUrl } from '../../src/payments/stores/postgres/address.ts';
+import { type PostgresAddress, parsePostgresUrl } from '../../src/payments/store/postgres/address.ts';
 import { freePort } from './loopback.ts';
 
 /** Debian has each version in a folder of its own, which is not in the PATH. */

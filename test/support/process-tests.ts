@@ -8,7 +8,7 @@ const starter =
   /from '(node:child_process|.*\/support\/(attacked-process|browser|followed-page|live-bankql|payment-process|payment-states|postgres|process)\.ts)'/;
 
 /** They start no process, and take as long: a search through every order of events, and a store with a thread of its own. */
-const long = ['test/simulation/interleavings.test.ts', 'test/payments/stores/sqlite/sqlite-store.test.ts'];
+const long = ['test/simulation/interleavings.test.ts', 'test/payments/store/sqlite/sqlite-store.test.ts'];
 
 /** The test files that start processes, and the long ones: half of the time that all tests take. */
 export const processTests = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules'] })

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { initStore } from '../../src/payments/stores/open-store.ts';
+import { initStore } from '../../src/payments/store/open-store.ts';
 import { compileCache } from './compile-cache.ts';
 import { limitsVariable, withLimits } from './limits.ts';
 

@@ -1,4 +1,4 @@
-import { type RunningServer, type ServerOptions, serve } from '../../src/server/server.ts';
+import { type RunningServer, type ServerOptions, serve } from '../../src/http/server.ts';
 import { type TestOptions, testOptions } from './bankql.ts';
 import { capacityLimits } from './capacity-limits.ts';
 import { type RecordingBank, startRecordingBank } from './recording-bank.ts';

@@ -1,6 +1,6 @@
 import { counted, StartError } from '../../errors.ts';
 import { recordFromLog } from '../../payments/record.ts';
-import type { PaymentStore } from '../../payments/store.ts';
+import type { PaymentStore } from '../../payments/store/store.ts';
 import { type LoggedAttempt, readAttempts } from './from-log.ts';
 import { confirm, expectNone, sentence, subcommand, thesePayments } from './operator.ts';
 import { paymentTable } from './payment-table.ts';

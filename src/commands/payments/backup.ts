@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { counted, StartError, stopStart } from '../../errors.ts';
-import { backupStore } from '../../payments/stores/sqlite/backup.ts';
-import { parseStoreUrl } from '../../payments/stores/store-address.ts';
+import { backupStore } from '../../payments/store/sqlite/backup.ts';
+import { parseStoreUrl } from '../../payments/store/store-address.ts';
 import { notInMemory, subcommand } from './operator.ts';
 import { isoTime } from './payment-table.ts';
 

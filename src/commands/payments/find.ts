@@ -9,7 +9,7 @@ import {
   type PaymentStore,
   parseJson,
   paymentStates,
-} from '../../payments/store.ts';
+} from '../../payments/store/store.ts';
 import { expectNone, type Given, readIdPrefix, readTime, subcommand } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-table.ts';
 

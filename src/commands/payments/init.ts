@@ -1,5 +1,5 @@
 import { stopStart } from '../../errors.ts';
-import { initStore } from '../../payments/stores/open-store.ts';
+import { initStore } from '../../payments/store/open-store.ts';
 import { expectNone, notInMemory, subcommand } from './operator.ts';
 
 export const init = subcommand(

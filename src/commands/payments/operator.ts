@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { messageOf, StartError } from '../../errors.ts';
-import type { PaymentStore } from '../../payments/store.ts';
-import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
+import type { OpenStoreOptions } from '../../payments/store/open-store.ts';
+import type { PaymentStore } from '../../payments/store/store.ts';
 import { parseDateTime } from '../../schema/date-time.ts';
 import type { CliContext } from '../command.ts';
 

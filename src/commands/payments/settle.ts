@@ -1,6 +1,6 @@
 import { StartError } from '../../errors.ts';
 import { auditEntry } from '../../payments/record.ts';
-import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
+import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
 import { confirm, type OperatorTask, readIdPrefix, sentence, subcommand, thesePayments } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { alice } from '../../../src/commands/announcements.ts';
+import { alice } from '../../../src/app/announcements.ts';
 import { type LiveBankql, startLiveBankql } from '../../support/live-bankql.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openStore } from '../../../src/payments/stores/open-store.ts';
-import { authenticateByHeaders } from '../../../src/server/auth/header-credentials.ts';
-import { lease, pending, retentionMs, unknown } from '../../payments/stores/store-conformance.ts';
+import { authenticateByHeaders } from '../../../src/http/auth/header-credentials.ts';
+import { openStore } from '../../../src/payments/store/open-store.ts';
+import { lease, pending, retentionMs, unknown } from '../../payments/store/store-conformance.ts';
 import { createTestBankql, type TestOptions } from '../../support/bankql.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { startRecordingBank } from '../../support/recording-bank.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashCaller, recordId } from '../../../src/payments/record.ts';
-import type { PaymentOutcome, PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
-import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
+import type { PaymentOutcome, PaymentRecord, PaymentStore } from '../../../src/payments/store/store.ts';
 import {
   done,
   lease,
@@ -10,7 +10,7 @@ import {
   retentionMs,
   start,
   unknown,
-} from '../../payments/stores/store-conformance.ts';
+} from '../../payments/store/store-conformance.ts';
 import { operate } from '../../support/operate.ts';
 
 /** Finding payments, and their stories. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { pending, retentionMs } from '../../payments/stores/store-conformance.ts';
+import { pending, retentionMs } from '../../payments/store/store-conformance.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { testFolder } from '../../support/test-folder.ts';

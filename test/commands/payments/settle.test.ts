@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
-import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
+import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
+import type { PaymentRecord, PaymentStore } from '../../../src/payments/store/store.ts';
 import {
   done,
   lease,
@@ -9,7 +9,7 @@ import {
   retentionMs,
   start,
   unknown,
-} from '../../payments/stores/store-conformance.ts';
+} from '../../payments/store/store-conformance.ts';
 import { ada, operate } from '../../support/operate.ts';
 
 const hour = 60 * 60 * 1000;

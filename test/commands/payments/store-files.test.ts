@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { managePayments } from '../../../src/commands/payments.ts';
-import { done, lease, pending, retentionMs, unknown } from '../../payments/stores/store-conformance.ts';
+import { done, lease, pending, retentionMs, unknown } from '../../payments/store/store-conformance.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { testFolder } from '../../support/test-folder.ts';

@@ -2,7 +2,7 @@ import { exec } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { lease, pending, unknown } from '../../payments/stores/store-conformance.ts';
+import { lease, pending, unknown } from '../../payments/store/store-conformance.ts';
 import { credentials } from '../../support/bankql.ts';
 import { compileCache } from '../../support/compile-cache.ts';
 import { reply } from '../../support/faulty-bank.ts';

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { initStore } from '../../../src/payments/stores/open-store.ts';
+import { initStore } from '../../../src/payments/store/open-store.ts';
 import { withLimits } from '../../support/limits.ts';
 import { freePort } from '../../support/loopback.ts';
 import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';

@@ -1,0 +1,155 @@
+import { STATUS_CODES } from 'node:http';
+import { withoutHeadOffice } from '../../bank/ids.ts';
+import { numberParts, plainDecimal } from '../../contract/decimal.ts';
+import { isObject } from '../../is-object.ts';
+import type { PaymentRecord } from '../store/store.ts';
+import * as words from './payment-words.ts';
+import { type BankWords, fold } from './payment-words.ts';
+
+/** The values in an answer to a payment: texts, ids, decimals, times and links. */
+
+/** The payment as it was sent. */
+export interface Sent
+  extends Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'> {
+  /** Null in `bankql doctor`, which explains answers without a payment. */
+  readonly bankId: string | null;
+  readonly accountId: string | null;
+  readonly trackId: string | null;
+  /** The time of the request, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** Every other text of the request, such as the ids of its path and the caller's. */
+  readonly others: readonly string[];
+}
+
+/** A text or a number. `true` and `false` decide nothing: banks use them for success and for failure. */
+export const scalarOf = (value: unknown): string | null =>
+  typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : null;
+export const isEmptyText = (value: unknown): boolean => value == null || scalarOf(value) === '';
+export const isEmptyList = (value: unknown): boolean =>
+  isEmptyText(value) || (Array.isArray(value) && value.every(isEmptyText));
+export const isEmptyContainer = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+/** Reads a text for a comparison; null if it has no meaning. */
+type Read = (text: string) => string | null;
+export const idText = (text: string): string => text.replaceAll(/\s+/g, '').toLowerCase();
+export const bankCode = (text: string): string => withoutHeadOffice(idText(text));
+/** A decimal by its value: 5.00 is 5. */
+export function decimal(text: string): string | null {
+  const [number, , , , exponent = '0'] = text.length > 100 ? [] : (numberParts.exec(text.trim()) ?? []);
+  if (number === undefined || Math.abs(Number(exponent)) > 100) return null;
+  const [, sign = '', whole = '', fraction = ''] =
+    /^(-?)0*(\d+?)(?:\.(\d*?)0*)?$/.exec(plainDecimal(number)) ?? [];
+  return `${sign}${whole}.${fraction}`;
+}
+
+/** Whether a value is the one that was sent; null if one of them is missing. */
+export function isSame(value: unknown, own: string | null, read: Read): boolean | null {
+  const text = scalarOf(value);
+  if (own == null || isEmptyText(value)) return null;
+  return text !== null && read(text) !== null && read(text) === read(own);
+}
+
+/** Longer texts are no ids: the record would not hold them. */
+const maxReceipt = 4000;
+const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
+/** The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
+export const withoutUuids = (text: string): string => text.replaceAll(uuid, '');
+/** Names of statuses that are no success, such as `BAD_REQUEST`. */
+const errorNames: ReadonlySet<string> = new Set(
+  Object.entries(STATUS_CODES).flatMap(([code, name = '']) => (Number(code) < 400 ? [] : [fold(name)])),
+);
+
+/**
+ * Whether a value may be an id, or a list of ids: no white space, no sign, at least one letter or one digit that is not 0, no
+ * status of an error and no word such as error, null or none.
+ */
+export function isId(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every((id) => !Array.isArray(id) && isId(id));
+  const text = scalarOf(value) ?? '';
+  const hasFormOfId =
+    /^[^-+\p{C}\p{Z}<>{}[\]"][^\p{C}\p{Z}<>{}[\]"]*$/u.test(text) && /[\p{L}1-9]/u.test(text);
+  if (!hasFormOfId || text.length > maxReceipt || /^[45]\d\d$/.test(text)) return false;
+  const rest = withoutUuids(text);
+  const folded = fold(rest);
+  if (errorNames.has(folded) || words.failureInText.test(folded)) return false;
+  const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
+  return !isCode && ![text, ...rest.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
+}
+
+interface ReceiptOptions {
+  readonly sent: Sent;
+  readonly bankWords: BankWords;
+}
+
+/** The texts of a request that a bank may repeat, but not as the id that it gives to the payment. */
+const sentTexts = ({ sent }: ReceiptOptions): (string | null)[] => [
+  ...[sent.bankId, sent.accountId, sent.toBankId, sent.toAccountId, sent.currency, sent.description],
+  ...sent.others,
+];
+
+/** Whether a value is an id, or a list of ids, that the bank has chosen: not one that was sent, and not one of the operator's words. */
+export function isReceipt(value: unknown, options: ReceiptOptions, isTrackIdReceipt = false): boolean {
+  if (!isId(value)) return false;
+  const { amount, trackId } = options.sent;
+  const sent = isTrackIdReceipt ? sentTexts(options) : [...sentTexts(options), trackId];
+  return [value].flat().every((id) => {
+    const isSent = sent.some((text) => isSame(id, text, idText)) || isSame(id, amount, decimal);
+    return !isSent && words.taughtMeaning(scalarOf(id) ?? '', options.bankWords) !== 'rejected';
+  });
+}
+
+/** The specification has several `transaction_ids` in one text. */
+export const isReceiptMember = (folded: string, value: unknown, options: ReceiptOptions): boolean =>
+  words.receiptNames.has(folded) &&
+  isReceipt(
+    folded === 'transactionids' && typeof value === 'string'
+      ? value.split(/[,\s]+/).filter((id) => id !== '')
+      : value,
+    options,
+  );
+
+const hourMs = 60 * 60_000;
+const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/;
+/** The bank's clock may be ahead, and a time without a zone may be local time in any zone. */
+const aheadMs = 5 * 60_000;
+const easternmostMs = 14 * hourMs;
+const westernmostMs = 12 * hourMs;
+/** A record that was created longer before the request is an earlier payment's: banks that notice a duplicate answer with it. */
+const maxAgeMs = 48 * hourMs;
+
+const isDay = (day: string) => new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(-2));
+
+/** Whether a value is a real date that is not in the future. `since`: nor longer before this time than `maxAgeMs`. */
+export function isPast(value: unknown, now: number, since = Number.NEGATIVE_INFINITY): boolean {
+  const [, day, time = '00:00', zone] = dateTime.exec(scalarOf(value) ?? '') ?? [];
+  if (day === undefined || !isDay(day)) return false;
+  const at = Date.parse(`${day}T${time}${zone ?? 'Z'}`);
+  const [earliest, latest] = zone === undefined ? [at - easternmostMs, at + westernmostMs] : [at, at];
+  return earliest <= now + aheadMs && latest >= since - maxAgeMs;
+}
+
+/** A date in the forms of docs/real-banks.md. */
+const anyDate = /^(\d{4}-\d\d-\d\d)(?:[T ]?[\d:.,Z+-]*(?: ?(?:UTC|GMT))?(?:\[[\w/+-]+\])?)$/i;
+
+/** Whether a date, also one in the future, may be this payment's; null if the value is no date. */
+export function isOwnDate(value: unknown, since: number): boolean | null {
+  const [, day] = anyDate.exec(scalarOf(value) ?? '') ?? [];
+  if (day === undefined || !isDay(day)) return null;
+  return Date.parse(`${day}T23:59:59Z`) + westernmostMs >= since - maxAgeMs;
+}
+
+const isAddress = (value: unknown) => typeof value === 'string' && /^(?:https?:\/\/|\/)\S*$/i.test(value);
+export const isLink = (value: unknown): boolean =>
+  isAddress(value) || (isObject(value) && Object.keys(value).length === 1 && isAddress(value.href));
+
+/** Whether all links have one of these names; others lead to a step that is missing. */
+export function areLinks(links: unknown, names: readonly string[]): boolean {
+  const isLinkName = (name: unknown) => typeof name === 'string' && names.includes(fold(name));
+  return Array.isArray(links)
+    ? links.every((link) => {
+        const { rel, href, method = 'GET', ...more } = isObject(link) ? link : {};
+        return isLinkName(rel) && isAddress(href) && method === 'GET' && isEmptyContainer(more);
+      })
+    : isObject(links) && Object.entries(links).every(([name, link]) => isLinkName(name) && isLink(link));
+}

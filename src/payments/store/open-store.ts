@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs';
+import { createPaymentStore } from './payment-store.ts';
+import { AddressError } from './postgres/address.ts';
+import type { OnStoreEvent, PaymentStore } from './store.ts';
+import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
+
+export interface OpenStoreOptions {
+  /** How long a DONE or REJECTED record is kept after its last change, in milliseconds. */
+  readonly retentionMs: number;
+  /** Whether a PostgreSQL server is accepted that may forget payments. False by default. */
+  readonly allowVolatile?: boolean;
+  /** Whether a missing SQLite store is made. False by default: see missingStore. */
+  readonly create?: boolean;
+  /** Whether the store is only read: nothing is written to it, or next to it. False by default. */
+  readonly readOnly?: boolean;
+  /** Whether a store that is only read is refused if a start could not write to it. False by default. */
+  readonly mustBeWritable?: boolean;
+  /** The time limit of a call, in milliseconds; a search has more time. */
+  readonly timeoutMs?: number;
+  /** How long the start waits for another process's lock on a file, in milliseconds. */
+  readonly startTimeoutMs?: number;
+  readonly onEvent?: OnStoreEvent | undefined;
+}
+
+/**
+ * How long a payment may wait for a file on a slow disk. A payment waits twice, and has to end before its lease is
+ * over. PostgreSQL has limits of its own.
+ */
+const fileTimeoutMs = 4_000;
+/** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */
+const fileStartTimeoutMs = 30_000;
+
+/**
+ * Opens the payment store that STATE_URL names.
+ * Shape:  a PaymentStore that is ready; a relative PATH is resolved against the working directory.
+ * Errors: an Error that names the value and what is allowed, or the path or the server and the remedy; never a
+ *         password.
+ */
+export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
+  const { retentionMs, onEvent, allowVolatile = false, create = false, readOnly = false } = options;
+  const { mustBeWritable = false } = options;
+  const address = readStoreUrl(url);
+  // Each kind is loaded only if it is needed: the libraries of servers are large, and the store in memory loads SQLite.
+  if (address.kind === 'memory') {
+    const { createMemoryStore } = await import('./memory-store.ts');
+    return createMemoryStore(options);
+  }
+  const storeOptions = { name: shownStoreUrl(url, '***'), retentionMs, readOnly, onEvent };
+  if (address.kind === 'sqlite') {
+    const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
+    const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
+    const { path } = address;
+    const limits = { timeoutMs, startTimeoutMs };
+    const driver = await openSqlite({ path, ...limits, create, readOnly, mustBeWritable });
+    return createPaymentStore({ ...storeOptions, driver });
+  }
+  const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
+  const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
+  const server = { address: address.address, retentionMs, allowVolatile, readOnly, mustBeWritable, onNotice };
+  return createPaymentStore({ ...storeOptions, driver: await createPostgresDriver(server) });
+}
+
+/**
+ * Makes the payment store that STATE_URL names. A store that is there stays as it is.
+ * Shape:  its name for messages, and whether it was made.
+ * Errors: an Error that names what is wrong, and the remedy.
+ */
+export async function initStore(url: string): Promise<{ readonly shown: string; readonly isNew: boolean }> {
+  const address = readStoreUrl(url);
+  const shown = shownStoreUrl(url, '***');
+  if (address.kind === 'postgres') {
+    const { initPostgres } = await import('./postgres/init.ts');
+    return { shown, isNew: await initPostgres(address.address) };
+  }
+  const isNew = address.kind !== 'sqlite' || !statSync(address.path, { throwIfNoEntry: false })?.size;
+  const store = await openStore(url, {
+    retentionMs: Number.MAX_SAFE_INTEGER,
+    create: isNew,
+    readOnly: !isNew,
+  });
+  await store.close();
+  return { shown, isNew };
+}
+
+/** Errors: an Error that says what is wrong with it, without repeating what may be a password. */
+function readStoreUrl(url: string): StoreAddress {
+  try {
+    return parseStoreUrl(url);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    throw new Error(`STATE_URL is ${shownStoreUrl(url, '***')}, which cannot be used: ${error.message}.`);
+  }
+}

@@ -1,0 +1,167 @@
+import type { NewRow, RowChange, RowQuery } from './driver.ts';
+
+/** The table of payments, in SQLite and in PostgreSQL: its columns, its indexes, and the SQL that searches and counts it. */
+
+/** The types of the columns, as SQLite names them. */
+const columnTypes = {
+  id: 'TEXT PRIMARY KEY',
+  version: 'TEXT NOT NULL',
+  caller: 'TEXT NOT NULL',
+  payer: 'TEXT NOT NULL',
+  state: 'TEXT NOT NULL',
+  track_id: 'TEXT NOT NULL',
+  request_id: 'TEXT',
+  account_id: 'TEXT NOT NULL',
+  to_account_id: 'TEXT',
+  json: 'TEXT NOT NULL',
+  created_at: 'INTEGER NOT NULL',
+  updated_at: 'INTEGER NOT NULL',
+  lease_until: 'INTEGER NOT NULL',
+};
+
+/** For CREATE TABLE. */
+export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
+
+/** The columns of NewRow. The database sets the others, which are times, in the order of `insertedTimes`. */
+export const givenColumns = [
+  'id',
+  'version',
+  'caller',
+  'payer',
+  'state',
+  'track_id',
+  'request_id',
+  'account_id',
+  'to_account_id',
+  'json',
+] as const satisfies (keyof NewRow)[];
+export const timeColumns = ['created_at', 'updated_at', 'lease_until'] as const;
+/** `leaseMs`: a parameter or a column. */
+export const insertedTimes = (now: string, leaseMs: string) => [now, now, `${now} + ${leaseMs}`];
+
+/** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
+export const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
+
+/** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
+export const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
+
+/** Payments that may need attention, and those that have ended. */
+const unfinished = "state IN ('PENDING', 'UNKNOWN')";
+const finished = "state IN ('DONE', 'REJECTED')";
+
+/** The indexes of the table, by name. */
+export const rowIndexes = {
+  payment_by_time: '(created_at, id)',
+  payment_by_caller: '(caller, created_at, id)',
+  payment_by_track_id: '(track_id)',
+  payment_by_request_id: '(request_id) WHERE request_id IS NOT NULL',
+  payment_unfinished: `(created_at, id, state, lease_until) WHERE ${unfinished}`,
+  payment_unfinished_by_caller: `(caller, created_at, id, state) WHERE ${unfinished}`,
+  payment_by_end: `(updated_at) WHERE ${finished}`,
+};
+
+/** The differences between the databases' SQL. */
+export interface Dialect {
+  /** The table's name. */
+  readonly table: string;
+  /** How a parameter begins: SQLite takes `?`, PostgreSQL `$1`. */
+  readonly mark: '?' | '$';
+  /** An expression for the database's time, in milliseconds since 1970. It has to be the same throughout a statement. */
+  readonly now: string;
+}
+
+export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
+export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
+
+/** Finished rows whose last change was before a time. `before`: a parameter. */
+export const expired = (before: string) => `${finished} AND updated_at < ${before}`;
+
+/**
+ * The time of a change to `state`, a parameter or a column. The retention of a finished row is counted from it. If the clock was
+ * set back, its now is long ago once it is right again: so the newest time of all finished rows counts.
+ */
+export const changeTime = ({ table, now }: Dialect, state: string) =>
+  `CASE WHEN ${state} IN ('DONE', 'REJECTED') THEN (SELECT max(at) FROM (
+      SELECT ${now} AS at UNION ALL SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS times) ELSE ${now} END`;
+
+interface Sql {
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+}
+
+/** The highest character: every id with a prefix sorts before the prefix followed by it. */
+const last = '\u{10FFFF}';
+
+/** Whether few rows can match, whatever the other conditions are. */
+const isNarrow = ({ idPrefix, trackId, requestId }: RowQuery): boolean =>
+  [idPrefix, trackId, requestId].some((given) => given !== undefined);
+
+const isUnfinished = ({ states }: RowQuery): boolean =>
+  states?.every((state) => state === 'PENDING' || state === 'UNKNOWN') === true;
+
+/** The table to read from. SQLite keeps no statistics of it, so the query names the index. */
+function tableOf(query: RowQuery, { table, mark }: Dialect): string {
+  if (mark === '$' || isNarrow(query)) return table;
+  const { caller } = query;
+  if (isUnfinished(query))
+    return `${table} INDEXED BY payment_unfinished${caller === undefined ? '' : '_by_caller'}`;
+  return `${table} INDEXED BY ${caller === undefined ? 'payment_by_time' : 'payment_by_caller'}`;
+}
+
+/**
+ * Builds a query as SQL. An index answers the first conditions and the order; the database checks the other conditions for each
+ * row of the index.
+ */
+export function searchSql(query: RowQuery, dialect: Dialect): Sql {
+  const { mark, now } = dialect;
+  const { idPrefix, trackId, requestId, caller, payer, accountId, since, until, newestFirst, after } = query;
+  const values: (string | number)[] = [];
+  const conditions = ['true'];
+  /** Each value is used once, in the order of the text. */
+  const value = (given: string | number) => {
+    const number = values.push(given);
+    return mark === '?' ? mark : `${mark}${number}`;
+  };
+  if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
+  if (trackId !== undefined) conditions.push(`track_id = ${value(trackId)}`);
+  if (requestId !== undefined) conditions.push(`request_id = ${value(requestId)}`);
+  // A `+` prevents SQLite from using an index that matches more rows.
+  const isFew = isNarrow(query);
+  if (caller !== undefined) conditions.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
+  // An index of unfinished payments is used only if the query repeats its condition.
+  if (isUnfinished(query) && !isFew) conditions.push(unfinished);
+  if (since !== undefined) conditions.push(`created_at >= ${value(since)}`);
+  if (until !== undefined) conditions.push(`created_at < ${value(until)}`);
+  const [direction, behind] = newestFirst ? ['DESC', '<'] : ['ASC', '>'];
+  if (after !== undefined)
+    conditions.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
+  if (payer !== undefined) conditions.push(`payer = ${value(payer)}`);
+  if (accountId !== undefined)
+    conditions.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
+  const { states } = query;
+  if (states !== undefined) {
+    const matching = {
+      PENDING: `state = 'PENDING' AND lease_until > ${now}`,
+      UNKNOWN: `state = 'UNKNOWN' OR state = 'PENDING' AND lease_until <= ${now}`,
+      DONE: "state = 'DONE'",
+      REJECTED: "state = 'REJECTED'",
+    };
+    conditions.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
+  }
+  const { expiredBefore } = query;
+  if (expiredBefore !== undefined && !isUnfinished(query))
+    conditions.push(`NOT (${expired(value(expiredBefore))})`);
+  // The sum prevents the database from reading all rows in this order: few of them match.
+  const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
+  const text = `SELECT ${storedColumns(now)} FROM ${tableOf(query, dialect)}
+    WHERE ${conditions.join(' AND ')} ${order} LIMIT ${value(query.limit)}`;
+  return { text, values };
+}
+
+/** RowCounts, in one row. It reads only unfinished rows, and the newest: to count all of them would take long. */
+export const countSql = ({ table, now }: Dialect): string => {
+  const isPending = `state = 'PENDING' AND lease_until > ${now}`;
+  return `SELECT count(*) FILTER (WHERE ${isPending}) AS pending, count(*) FILTER (WHERE NOT (${isPending})) AS unknown,
+    (SELECT max(created_at) FROM ${table}) AS "newestAt",
+    (SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS "newestEndAt", ${now} AS now FROM ${table} WHERE ${unfinished}`;
+};

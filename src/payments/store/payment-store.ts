@@ -1,0 +1,363 @@
+import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
+import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
+import {
+  type AttemptOutcome,
+  isUnreadable,
+  type OnPage,
+  type OnStoreEvent,
+  type PaymentQuery,
+  type PaymentRecord,
+  type PaymentStore,
+  StoreUnavailable,
+} from './store.ts';
+
+interface PaymentStoreOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly driver: StoreDriver;
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
+  /** How long no record expires after the start, and after a step of the clock (default: an hour). */
+  readonly expiryPauseMs?: number;
+  /** Whether the store is only read: a state that has changed by time is shown, but not written. False by default. */
+  readonly readOnly?: boolean;
+  readonly onEvent?: OnStoreEvent | undefined;
+  /** The time in milliseconds since 1970, by a clock that cannot be set. */
+  readonly clock?: () => number;
+}
+
+/** Does not keep the process alive. */
+function pause(ms?: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, ms).unref();
+  return promise;
+}
+
+const steadyClock = () => performance.timeOrigin + performance.now();
+
+/** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
+const maxDifferenceMs = 60_000;
+/** A clock that is wrong at the start of a machine, or that somebody sets, is put right within this time. */
+const usualExpiryPauseMs = 60 * 60_000;
+const pageSize = 128;
+const purgeEveryMs = 60_000;
+/** The pause between two steps of a purge, so that payments get most of the database's time. */
+const purgePauseMs = 30;
+/** How often a change is tried if others change the record meanwhile. */
+const maxRounds = 20;
+/** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
+const maxUnwritten = 1_000;
+/** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
+const retryDelaysMs = [250, 1000, 2000];
+
+/** A record as it was read. */
+interface Seen {
+  readonly held: HeldPayment;
+  readonly version: string;
+  /** The database's time when the record was read. */
+  readonly now: number;
+}
+
+/** A write that the database has not confirmed. */
+interface Unwritten {
+  readonly attempt: AttemptOutcome;
+  /** The record with its outcome; null if nothing was executed. */
+  readonly record: PaymentRecord | null;
+  /** The time until which the attempt's INSERT may still be committed, by the clock of this process. */
+  readonly uncertainUntil: number;
+}
+
+/**
+ * A payment store: the protocol (protocol.ts) on top of a database.
+ * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process
+ * was faster, it starts again. An answer about a record says only what the database already holds.
+ * An outcome that cannot be written stays in memory. It is answered from there, and written when the database is back. An
+ * INSERT that may or may not have been committed is deleted by the same retry. If this process dies first, the record stays
+ * PENDING and becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ */
+export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
+  const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
+  const { onEvent = () => {}, clock = steadyClock } = options;
+  /** Attempts that this process has begun and not ended. They save reading the record again. */
+  const begun = new Map<string, Seen>();
+  /** By Track-ID. */
+  const unwritten = new Map<string, Unwritten>();
+  let writing: Promise<void> | null = null;
+  let retrying = false;
+  let purgedAt = Number.NEGATIVE_INFINITY;
+  /** By how much the database's clock is ahead of this process's, as far as it was seen to step. */
+  let ahead = 0;
+  let clockSetAt = clock();
+  let isTimeAhead = false;
+  let loss: string | null = null;
+  let closing: Promise<void> | null = null;
+
+  const unavailable = (reason: string) =>
+    new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
+
+  function assertOpen(): void {
+    if (closing !== null) throw unavailable('it is closed');
+  }
+
+  /** Notices a step of the database's clock. */
+  function compareClocks(now: number): void {
+    const byMs = Math.round(now - clock() - ahead);
+    if (Math.abs(byMs) <= maxDifferenceMs) return;
+    ahead += byMs;
+    clockSetAt = clock();
+    onEvent({ kind: 'clock-step', byMs });
+  }
+
+  /**
+   * Records whose last change was before this time have expired; 0 if none has. It is the database's time as this process has
+   * followed it, so that a step of the clock deletes nothing before it is noticed.
+   */
+  const expiredBefore = () =>
+    clock() - clockSetAt < expiryPauseMs ? 0 : Math.floor(clock() + ahead - retentionMs);
+
+  /** Notices records from the future: the clock was ahead when they were written, or is behind now. */
+  function compareNewest({ newestAt, newestEndAt, now }: RowCounts): void {
+    const byMs = Math.max(newestAt ?? 0, newestEndAt ?? 0) - now;
+    if (byMs > maxDifferenceMs && !isTimeAhead) onEvent({ kind: 'records-ahead', byMs });
+    isTimeAhead = byMs > maxDifferenceMs;
+  }
+
+  function noticeLoss(): string | null {
+    if (driver.loss !== loss)
+      onEvent(driver.loss === null ? { kind: 'loss-accepted' } : { kind: 'loss', loss: driver.loss });
+    loss = driver.loss;
+    return loss;
+  }
+
+  function see(row: StoredRow): Seen {
+    compareClocks(row.now);
+    const held = heldPaymentIn(row);
+    if (isUnreadable(held.record)) onEvent({ kind: 'record-unreadable', id: row.id });
+    return { held, version: row.version, now: row.now };
+  }
+
+  async function load(id: string): Promise<Seen | null> {
+    const row = await driver.find(id);
+    return row && see(row);
+  }
+
+  /**
+   * Applies an event to a record. `first`: the record, if it has been read already.
+   * Shape: the record after it, null if it is gone, and whether it changed.
+   */
+  async function apply(id: string, eventAt: (now: number) => ProtocolEvent, first?: Seen | null) {
+    let before = first === undefined ? await load(id) : first;
+    for (let round = 1; round <= maxRounds; round++) {
+      const next = before === null ? undefined : advance(before.held, eventAt(before.now));
+      if (before === null || next === undefined) return { after: before, changed: false };
+      const change = next && rowChange(next);
+      if (readOnly || (await driver.compareAndSet(id, before.version, change)))
+        return {
+          after: next && { held: next, version: change?.version ?? '', now: before.now },
+          changed: true,
+        };
+      // Another process has changed it meanwhile.
+      before = await load(id);
+    }
+    throw unavailable('a record of it changes all the time');
+  }
+
+  /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
+  async function current(id: string, first?: Seen | null): Promise<Seen | null> {
+    const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
+    if (after === null) return null;
+    return (await apply(id, () => ({ kind: 'retention over', before: expiredBefore() }), after)).after;
+  }
+
+  /** Writes an unconfirmed record. Shape: whether the database has confirmed it. Errors: any. */
+  async function write({ attempt, uncertainUntil }: Unwritten): Promise<boolean> {
+    const mayBeStoredLater = clock() < uncertainUntil;
+    const { after, changed } = await apply(attempt.id, eventOf(attempt));
+    // While the record is missing in the database, only this process's memory prevents that the payment is sent again.
+    const isDone = attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
+    if (isDone) unwritten.delete(attempt.trackId);
+    return isDone;
+  }
+
+  /** Stops at the first failure and moves it to the end of the queue, so that it does not block the others. */
+  async function writeInOrder(): Promise<void> {
+    for (const kept of [...unwritten.values()]) {
+      try {
+        await write(kept);
+      } catch {
+        unwritten.delete(kept.attempt.trackId);
+        unwritten.set(kept.attempt.trackId, kept);
+        return;
+      }
+    }
+  }
+
+  function writeAll(): Promise<void> {
+    writing ??= writeInOrder().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+
+  async function keep(kept: Unwritten): Promise<void> {
+    unwritten.set(kept.attempt.trackId, kept);
+    if (retrying) return;
+    retrying = true;
+    for (let n = 0; unwritten.size > 0 && closing === null; n++) {
+      // Does not keep the process alive: at its end `drain` tries for a while.
+      await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
+      await writeAll();
+    }
+    retrying = false;
+  }
+
+  /** The record of a payment whose outcome only this process knows; null if the database knows as much. */
+  function keptRecord(id: string): PaymentRecord | null {
+    for (const { attempt, record } of unwritten.values())
+      if (attempt.id === id && record !== null) return record;
+    return null;
+  }
+
+  async function begin(given: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null> {
+    assertOpen();
+    const { id, trackId } = given;
+    const kept = keptRecord(id);
+    if (kept !== null) return kept;
+    if (unwritten.size >= maxUnwritten)
+      throw unavailable(`it has not taken the outcomes of ${unwritten.size} payments`);
+    const known = noticeLoss();
+    if (known !== null) throw new StoreUnavailable(known);
+    for (let round = 1; round <= maxRounds; round++) {
+      const row = newRow(advance(null, { kind: 'begin', record: given }), leaseMs);
+      const stored = await driver.insert(row).catch((error) => {
+        const attempt = { id, trackId, outcome: null };
+        if (error instanceof WriteUncertain)
+          void keep({ attempt, record: null, uncertainUntil: clock() + driver.uncertainMs });
+        throw error;
+      });
+      const seen = see(stored);
+      if (stored.version === row.version) {
+        begun.set(id, seen);
+        if (clock() - purgedAt >= purgeEveryMs) void purge();
+        return null;
+      }
+      const found = await current(id, seen);
+      if (found !== null) return found.held.record;
+    }
+    throw unavailable('a record of it changes all the time');
+  }
+
+  async function end(attempt: AttemptOutcome): Promise<boolean> {
+    assertOpen();
+    const { id, trackId, outcome } = attempt;
+    const own = begun.get(id);
+    const seen = own?.held.record.trackId === trackId ? own : undefined;
+    if (seen !== undefined) begun.delete(id);
+    try {
+      const { after, changed } = await apply(id, eventOf(attempt), seen);
+      if (after === null && outcome !== null) throw unavailable('a record of it is missing');
+      return changed;
+    } catch (error) {
+      if (seen !== undefined) {
+        const next = advance(seen.held, eventOf(attempt)(seen.now));
+        void keep({ attempt, record: next?.record ?? null, uncertainUntil: 0 });
+      }
+      throw error;
+    }
+  }
+
+  /** A failure is not reported here: payments fail for the same reason, and report it. */
+  async function purge(): Promise<void> {
+    purgedAt = clock();
+    while (closing === null && (await driver.purge(expiredBefore()).catch(() => 0)) > 0)
+      await pause(purgePauseMs);
+  }
+
+  async function search({ limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery, onPage?: OnPage) {
+    assertOpen();
+    if (unwritten.size > 0) await writeAll();
+    const records: PaymentRecord[] = [];
+    for (let { after } = query; records.length < limit; ) {
+      const wanted = Math.min(pageSize, limit - records.length);
+      const page = await driver.search({ ...query, after, limit: wanted, expiredBefore: expiredBefore() });
+      onPage?.(
+        page.length,
+        page.reduce((sum, { json }) => sum + json.length, 0),
+      );
+      for (const row of page) {
+        const seen = see(row);
+        const asked = await apply(row.id, (at) => ({ kind: 'asked about', at }), seen);
+        if (asked.after !== null) records.push(keptRecord(row.id) ?? asked.after.held.record);
+      }
+      after = page.at(-1);
+      if (page.length < wanted) break;
+    }
+    return records;
+  }
+
+  return {
+    get secret() {
+      return driver.secret;
+    },
+    get loss() {
+      return driver.loss;
+    },
+    get unwritten() {
+      return [...unwritten.values()].filter(({ record }) => record !== null).length;
+    },
+    unconfirmed: () => [...unwritten.values()].map(({ attempt }) => attempt),
+    async recover(record, by) {
+      assertOpen();
+      const held = advance(null, { kind: 'found in a log', record, by, at: clock() });
+      return driver.recover(newRow(held, 0), record.createdAt);
+    },
+    async acceptLoss(acceptedBy) {
+      assertOpen();
+      await driver.acceptLoss(acceptedBy);
+    },
+    async count() {
+      assertOpen();
+      const counts = await driver.count();
+      compareClocks(counts.now);
+      compareNewest(counts);
+      noticeLoss();
+      return counts;
+    },
+    begin,
+    end,
+    async drain(timeoutMs) {
+      const over = Promise.withResolvers<void>();
+      let isOver = false;
+      // Keeps the process alive: it is about to end, and nothing else may be left that does.
+      const timer = setTimeout(() => {
+        isOver = true;
+        over.resolve();
+      }, timeoutMs);
+      while (unwritten.size > 0 && !isOver) {
+        await Promise.race([Promise.allSettled([...unwritten.values()].map(write)), over.promise]);
+        if (unwritten.size > 0) await Promise.race([pause(retryDelaysMs[0]), over.promise]);
+      }
+      clearTimeout(timer);
+    },
+    async find(id) {
+      assertOpen();
+      return keptRecord(id) ?? (await current(id))?.held.record ?? null;
+    },
+    search,
+    async settle(id, state, by) {
+      assertOpen();
+      const found = await current(id);
+      return (await apply(id, (at) => ({ kind: 'settled', state, by, at }), found)).changed;
+    },
+    close() {
+      closing ??= driver.close();
+      return closing;
+    },
+  };
+}
+
+const eventOf =
+  ({ trackId, outcome }: AttemptOutcome) =>
+  (at: number): ProtocolEvent =>
+    outcome === null ? { kind: 'taken back', trackId, at } : { kind: 'ended', trackId, outcome, at };

@@ -1,0 +1,469 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryResult } from 'pg';
+import { z } from 'zod';
+import { messageOf, reasonOf } from '../../../errors.ts';
+import {
+  type NewRow,
+  rowCounts,
+  type StoreDriver,
+  type StoredRow,
+  storedRow,
+  WriteUncertain,
+} from '../driver.ts';
+import { postgresNow } from '../payment-columns.ts';
+import { StoreUnavailable } from '../store.ts';
+import { clientOptions, type PostgresAddress, shownAddress } from './address.ts';
+import {
+  compareServers,
+  newIdentity,
+  readServer,
+  readStore,
+  type ServerIdentity,
+  type StoreIdentity,
+  writeLoss,
+  writeStore,
+} from './identity.ts';
+import { asLogin, type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
+import { type Change, foundRow, type Statement, statementsFor } from './statements.ts';
+import { together } from './together.ts';
+import { lookFor, type Witness, Witnesses } from './witness.ts';
+
+export interface PostgresDriverOptions {
+  readonly address: PostgresAddress;
+  /** How long a finished row is kept after its last change. */
+  readonly retentionMs: number;
+  /** Whether a server is accepted that may forget payments (see setUp); false by default. */
+  readonly allowVolatile?: boolean;
+  /** Whether nothing is written; false by default. */
+  readonly readOnly?: boolean;
+  /** Whether a role that cannot write is refused although nothing is written; false by default. */
+  readonly mustBeWritable?: boolean;
+  /** Called with a sentence if the server was replaced without a loss, or does not show its identity. */
+  readonly onNotice?: (text: string) => void;
+  /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
+  readonly statementTimeoutMs?: number;
+  /** How long the start tries to reach the server (default: 5 s). */
+  readonly startTimeoutMs?: number;
+  /** How often the server is checked over a new connection (default: 10 s). */
+  readonly lookEveryMs?: number;
+}
+
+/** Searches and purges have connections of their own, so that nothing waits behind them. */
+const maxConnections = { payments: 6, searches: 2, looks: 1 };
+/**
+ * Prepared statements are planned once, perhaps while the table is empty. These settings make the plan use the indexes anyway.
+ */
+const plannedOnce = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
+const usualStatementTimeoutMs = 3_000;
+/** The server reports a cancelled statement within this time, unless the server or the network has failed. */
+const marginMs = 1_000;
+const usualStartTimeoutMs = 5_000;
+const startPauseMs = 250;
+const usualLookEveryMs = 10_000;
+/** The processes of a store delete a row after its retention, each by its own time: the times differ by less. */
+const retentionMarginMs = 10 * 60_000;
+/** A connection is replaced after this time, and so checked again. */
+const maxLifetimeSeconds = 600;
+/** How often an insert is tried while others store and delete the row. */
+const maxRounds = 5;
+/** The server stops or fails. It does not report whether a commit in progress is stored. */
+const ending = /^(08|57P|58|XX)/;
+
+/** The server's function that waits for standbys. Its warning says that none has confirmed a commit; other warnings do not matter. */
+const commitsWait = 'SyncRepWaitForLSN';
+
+/** pg's message for a statement that took longer than `query_timeout`. */
+const queryTimeout = 'Query read timeout';
+
+/** Ends backends, and waits until each is gone. */
+const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat_activity AS activity,
+  unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
+  WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
+
+type Settings = Readonly<Record<string, string>>;
+
+/** The state of a connection. */
+interface Session {
+  readonly backend: Backend;
+  timeline: number | null;
+  loss: string | null;
+  /** The server's warning during the last statement. */
+  warning: string | null;
+}
+
+/** The connection ended under a statement. */
+class ConnectionBroken extends WriteUncertain {}
+/** The connection ended before the statement was sent. */
+class NothingSent extends StoreUnavailable {}
+
+/**
+ * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is
+ * atomic and leaves no transaction open.
+ * A connection whose call failed is not used again. Its backend may still be running, because a commit waits for a standby
+ * without a limit. Therefore the next call ends that backend first. Afterwards, its row is either visible or was not committed.
+ * Errors: an Error that names the server and the remedy if it cannot be used.
+ */
+export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
+  const { address, retentionMs, allowVolatile = false, onNotice = () => {} } = options;
+  const { readOnly = false, mustBeWritable = !readOnly } = options;
+  const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
+  const { lookEveryMs = usualLookEveryMs } = options;
+  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow });
+  const sessions = new WeakMap<ClientBase, Session>();
+  const leftBehind = new Set<Backend>();
+  const notices = new Set<string>();
+  /** The store's row and its server, as last checked successfully. Null if there has been no row. */
+  let known: StoreIdentity | null = null;
+  const provisional = newIdentity();
+  /** The loss that the last check of a connection found. */
+  let loss: string | null = null;
+  const witnesses = new Witnesses();
+
+  const shown = shownAddress(address);
+  const unavailable = (reason: string) =>
+    new StoreUnavailable(`The payment store ${shown} is not available: ${reason}.`);
+
+  function notify(text: string): void {
+    if (!notices.has(text)) onNotice(text);
+    notices.add(text);
+  }
+
+  async function onConnect(client: ClientBase, settings: Settings): Promise<void> {
+    const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile, settings });
+    const session: Session = { backend, timeline: null, loss: null, warning: null };
+    sessions.set(client, session);
+    client.on('notice', ({ routine = commitsWait, message }) => {
+      if (routine === commitsWait) session.warning = message ?? routine;
+    });
+    // A connection that breaks while it is in use also fails its call.
+    client.on('error', () => {});
+    await checkIdentity(client, session);
+  }
+
+  /** Finds out whether a connection leads to the server that the records were written to, and whether it has them. */
+  async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
+    const row = await readStore(client, shown, mustBeWritable);
+    const server = await readServer(client);
+    session.timeline = server.timeline;
+    const reason = row === null ? 'its row in bankql.store is missing' : await accept(client, row, server);
+    session.loss = loss = reason && `The payment store ${shown} may lack records: ${reason}.`;
+  }
+
+  /** Shape: why the server is not accepted, or null. */
+  async function accept(
+    client: ClientBase,
+    row: StoreIdentity,
+    server: ServerIdentity,
+  ): Promise<string | null> {
+    known ??= row;
+    if (row.id !== known.id) return 'another store was made in its place; if that is meant, restart bankql';
+    const isDecided = decidedAt(row) > decidedAt(known);
+    if (isDecided) witnesses.forget();
+    const witness = witnesses.newest;
+    const { now, isThere, newest } = await lookFor(client, witness);
+    const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
+    // This process may have deleted it meanwhile, and any process after its retention.
+    const isMissing = witness !== null && !isThere && witnesses.has(witness);
+    const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
+    const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);
+    if (reason !== null) {
+      if (isLost && !readOnly) await writeLoss(client, row, reason);
+      return reason;
+    }
+    if (isMissing) witnesses.drop(witness.id);
+    else if (newest !== null) witnesses.settled(newest);
+    if (compared.change !== null) notify(`The payment store ${shown} goes on: ${compared.change}.`);
+    if (server.system_identifier === null)
+      notify(
+        'The server does not say which one it is: a bankql that starts does not notice if another server has taken its place.',
+      );
+    const current = { ...row, ...withoutNulls(server) };
+    const isWritten = readOnly || JSON.stringify(current) === JSON.stringify(row);
+    known = isWritten ? current : await writeStore(client, row, server);
+    return null;
+  }
+
+  /** A connection to the latest primary. Errors: ServerRefused; an Error that says why it cannot be made. */
+  async function connect(pool: Pool): Promise<{ readonly client: PoolClient; readonly session: Session }> {
+    for (;;) {
+      const client = await pool.connect().catch((error) => Promise.reject(connectError(error, address)));
+      const session = sessions.get(client);
+      if (session === undefined) throw new Error('a connection was not checked');
+      const isLatest =
+        session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
+      if (isLatest) return { client, session };
+      // A standby has replaced the connection's server.
+      client.release(true);
+    }
+  }
+
+  async function endLeftBehind(client: ClientBase): Promise<void> {
+    const ended = [...leftBehind];
+    if (ended.length === 0) return;
+    const named = [ended.map(({ pid }) => pid), ended.map(({ startedAt }) => startedAt)];
+    await asLogin(client, () => client.query(endBackends, named));
+    for (const backend of ended) leftBehind.delete(backend);
+  }
+
+  interface CallOptions {
+    /** Whether the server's identity is checked first. */
+    readonly check?: boolean;
+    /** Whether the call fails if records may be missing. */
+    readonly begins?: boolean;
+  }
+
+  /** Sends one statement. Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored. */
+  async function call(pool: Pool, statement: Statement, { check = false, begins = false }: CallOptions = {}) {
+    const { client, session } = await connect(pool).catch((error) =>
+      Promise.reject(unavailable(error.message)),
+    );
+    try {
+      await endLeftBehind(client);
+      if (check || loss !== null || session.loss !== null) await checkIdentity(client, session);
+    } catch (error) {
+      client.release(true);
+      const { message } = unavailable(reasonOf(error));
+      throw isBroken(error) ? new NothingSent(message) : new StoreUnavailable(message);
+    }
+    if (begins && session.loss !== null) {
+      client.release(true);
+      throw new StoreUnavailable(session.loss);
+    }
+    session.warning = null;
+    let result: QueryResult;
+    try {
+      result = await client.query(statement);
+    } catch (error) {
+      // The connection is not used again. If the statement was not answered, the next one would wait for it.
+      client.release(true);
+      const { message } = unavailable(reasonOf(error, address.password));
+      if (error instanceof DatabaseError && !ending.test(error.code ?? ''))
+        throw new StoreUnavailable(message);
+      leftBehind.add(session.backend);
+      throw isBroken(error) ? new ConnectionBroken(message) : new WriteUncertain(message);
+    }
+    client.release();
+    // For example, the commit is on the disk, and an operator ended its wait for a standby.
+    if (session.warning !== null && !allowVolatile)
+      throw new WriteUncertain(unavailable(`the server warned: ${session.warning}`).message);
+    const { rows, rowCount } = result;
+    return { rows, rowCount, isTrusted: session.warning === null && session.loss === null };
+  }
+
+  /**
+   * Like `call`, but repeats over another connection if one breaks: after a failover, all that were open are broken. `isAgain`: the
+   * statement may already have been committed.
+   */
+  async function callAgain(
+    pool: Pool,
+    statementOf: (isAgain: boolean) => Statement,
+    callOptions?: CallOptions,
+  ) {
+    let isAgain = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call(pool, statementOf(isAgain), callOptions);
+      } catch (error) {
+        isAgain ||= error instanceof ConnectionBroken;
+        const isOver = tries > maxConnections.payments;
+        if (!isOver && (error instanceof ConnectionBroken || error instanceof NothingSent)) continue;
+        throw isAgain ? new WriteUncertain(messageOf(error)) : error;
+      }
+    }
+  }
+
+  /** Rows that were found or inserted. `isTrusted`: whether the server is the right one, and has warned of nothing. */
+  function see(rows: readonly unknown[], isTrusted: boolean): z.infer<typeof foundRow>[] {
+    const found = z.array(foundRow).parse(rows);
+    for (const row of found)
+      if (!row.is_witnessed) void look();
+      // Others may delete a PENDING row. A row from the future would stay the newest.
+      else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
+    return found;
+  }
+
+  async function find(id: string): Promise<StoredRow | null> {
+    const statementOf = () => statements.find(id, witnesses.newest?.id ?? null);
+    const { rows, isTrusted } = await callAgain(payments, statementOf);
+    return see(rows, isTrusted)[0] ?? null;
+  }
+
+  async function insertAll(
+    rows: readonly NewRow[],
+    options: CallOptions,
+  ): Promise<(row: NewRow) => StoredRow | null> {
+    const statementOf = (isAgain: boolean) =>
+      statements.insert(rows, known?.id ?? '', witnesses.newest?.id ?? null, isAgain);
+    const { rows: found, isTrusted } = await callAgain(payments, statementOf, options);
+    const byId = new Map(see(found, isTrusted).map((row) => [row.id, row] as const));
+    for (const { id, version } of rows) {
+      const stored = byId.get(id);
+      if (stored?.version === version && isTrusted) witnesses.begun(stored);
+    }
+    return ({ id }) => byId.get(id) ?? null;
+  }
+  const insertOne = together((rows: readonly NewRow[]) => insertAll(rows, { begins: true }));
+
+  async function insert(row: NewRow): Promise<StoredRow> {
+    let stored = await insertOne(row);
+    for (let round = 0; stored === null && round < maxRounds; round++) {
+      // Another process has just stored a row with this id, or this is not the known server.
+      stored = (await find(row.id)) ?? (await insertAll([row], { begins: true, check: true }))(row);
+    }
+    if (stored === null) throw unavailable('a record of it changes all the time');
+    return stored;
+  }
+
+  const changeOne = together(async (changes: readonly Change[]) => {
+    const { rows } = await callAgain(payments, () => statements.change(changes));
+    const done = new Set(rows.map(({ version }) => version));
+    return ({ version, change }: Change) => done.has(change?.version ?? version);
+  });
+
+  const connection = await clientOptions(address).catch(({ message }: Error) => {
+    throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
+  });
+  const createPool = (max: number, settings: Settings): Pool =>
+    new Pool({
+      ...connection,
+      max,
+      onConnect: (client) => onConnect(client, settings),
+      // The server cancels a statement before this time, and then reports that nothing is stored.
+      query_timeout: statementTimeoutMs + marginMs,
+      maxLifetimeSeconds,
+      // A store that nobody closed does not keep the process alive.
+      allowExitOnIdle: true,
+      // A connection that ends while nobody uses it leaves the pool.
+    }).on('error', () => {});
+  const payments = createPool(maxConnections.payments, plannedOnce);
+  const searches = createPool(maxConnections.searches, {});
+  const looks = createPool(maxConnections.looks, {});
+
+  /** Checks the server over a new connection: over an old one, a server in its place would not be noticed. */
+  async function look(): Promise<void> {
+    await connect(looks).then(
+      ({ client }) => client.release(true),
+      // Whoever calls the server finds out as well.
+      () => {},
+    );
+  }
+  const looking = setInterval(() => void look(), lookEveryMs).unref();
+
+  async function close(): Promise<void> {
+    clearInterval(looking);
+    const isOver = new AbortController();
+    const ended = Promise.all([payments, searches, looks].map((pool) => pool.end()));
+    // A server that does not answer would never confirm the end of a connection.
+    await Promise.race([ended, delay(marginMs, undefined, { signal: isOver.signal })]);
+    isOver.abort();
+  }
+
+  async function waitForServer(): Promise<void> {
+    for (const start = performance.now(); ; ) {
+      try {
+        (await connect(payments)).client.release();
+        return;
+      } catch (error) {
+        if (error instanceof ServerRefused || performance.now() - start >= startTimeoutMs) throw error;
+        await delay(startPauseMs);
+      }
+    }
+  }
+
+  await waitForServer().catch(async (error: Error) => {
+    await close();
+    throw openError(error, address);
+  });
+
+  return {
+    get secret() {
+      return (known ?? provisional).secret;
+    },
+    get loss() {
+      return loss;
+    },
+    uncertainMs: statementTimeoutMs + marginMs,
+
+    insert,
+    async recover(row, createdAt) {
+      const { rows } = await callAgain(payments, () => statements.recover(row, createdAt));
+      return rows.length > 0;
+    },
+    async compareAndSet(id, version, change) {
+      // Before it is deleted: another call must not look for it then.
+      if (change === null) witnesses.drop(id);
+      if (await changeOne({ id, version, change })) {
+        if (change !== null && change.state !== 'PENDING') witnesses.ended(id);
+        return true;
+      }
+      // The first of two calls may have committed the change.
+      return ((await find(id))?.version ?? null) === (change?.version ?? null);
+    },
+    find,
+    async search(query) {
+      const { rows } = await callAgain(searches, () => statements.search(query));
+      return rows.map((row) => storedRow.parse(row));
+    },
+    async count() {
+      const { rows } = await callAgain(payments, () => statements.count);
+      return rowCounts.parse(rows[0]);
+    },
+    async purge(before) {
+      const { rowCount } = await callAgain(searches, () => statements.purge(before));
+      return rowCount ?? 0;
+    },
+
+    async acceptLoss(acceptedBy) {
+      try {
+        const { client, session } = await connect(payments);
+        try {
+          known = await writeStore(client, known ?? provisional, await readServer(client), acceptedBy);
+          witnesses.forget();
+          session.loss = loss = null;
+        } finally {
+          client.release(true);
+        }
+      } catch (error) {
+        throw unavailable(messageOf(error));
+      }
+    },
+
+    close,
+  };
+}
+
+/** Whether the connection has ended. A server that does not answer in time may still have it. */
+const isBroken = (error: unknown): boolean =>
+  error instanceof DatabaseError
+    ? ending.test(error.code ?? '')
+    : !(error instanceof ServerRefused) && messageOf(error) !== queryTimeout;
+
+/** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
+const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
+
+const lacks = ({ id, created_at }: Witness): string =>
+  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;
+
+/**
+ * The server that the store must be on. This process may know a later promotion than the row of an old primary, and
+ * whether standbys had to confirm the last payments.
+ */
+function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentity {
+  if (row.system_identifier !== known.system_identifier || row.timeline === null) return row;
+  return {
+    ...row,
+    timeline: Math.max(row.timeline, known.timeline ?? 0),
+    standbys_confirm: row.standbys_confirm && known.standbys_confirm,
+  };
+}
+
+const withoutNulls = ({ system_identifier, timeline, standbys_confirm }: ServerIdentity) => ({
+  ...(system_identifier === null ? {} : { system_identifier }),
+  ...(timeline === null ? {} : { timeline }),
+  standbys_confirm,
+});

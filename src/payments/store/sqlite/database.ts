@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { hrtime } from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
+import type { NewRow, RowChange, RowQuery } from '../driver.ts';
+import { madeByOther, storeFormat } from '../missing-store.ts';
+import {
+  changedColumns,
+  changeTime,
+  columnDefinitions,
+  countSql,
+  type Dialect,
+  expired,
+  givenColumns,
+  insertedTimes,
+  rowIndexes,
+  searchSql,
+  sqliteNow,
+  storedColumns,
+  timeColumns,
+} from '../payment-columns.ts';
+
+/** The tables of a SQLite payment store, and the statements on them. */
+
+/** meta: one row, with the secret of the store. */
+const tables = `
+  CREATE TABLE payment (${columnDefinitions.join(', ')}) STRICT;
+  ${Object.entries(rowIndexes)
+    .map(([name, on]) => `CREATE INDEX ${name} ON payment ${on};`)
+    .join('\n')}
+  CREATE TABLE meta (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), secret TEXT NOT NULL) STRICT;
+  PRAGMA user_version = ${storeFormat};`;
+
+/** Creates the tables in an empty database, in the caller's transaction. */
+export function createTables(database: DatabaseSync): void {
+  database.exec(tables);
+  database.prepare('INSERT INTO meta VALUES (1, ?)').run(randomBytes(32).toString('hex'));
+}
+
+/**
+ * Reads the secret of a store.
+ * Shape:  null if the database is empty.
+ * Errors: an Error with the reason if it is not a store of this format.
+ */
+export function readSecret(database: DatabaseSync): string | null {
+  const format = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (format === storeFormat) {
+    const secret = database.prepare('SELECT secret FROM meta').get()?.secret;
+    if (typeof secret === 'string') return secret;
+    throw new Error('its secret is gone: put a backup back');
+  }
+  if (format !== 0) throw new Error(madeByOther(format));
+  if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) return null;
+  throw new Error('it belongs to another program');
+}
+
+/** Milliseconds of a clock that cannot be set, the same in all threads. */
+export const steadyMs = (): number => Number(hrtime.bigint() / 1_000_000n);
+
+/** How long a payment may wait for a purge's deletions, not counting the commit. */
+const purgeStepMs = 10;
+
+/** The driver's statements on an open database. Errors: any of SQLite's. */
+export type RowMethods = ReturnType<typeof rowMethods>;
+
+/** `now`: an expression for the time, if it is not SQLite's. */
+export function rowMethods(database: DatabaseSync, now = sqliteNow) {
+  const dialect: Dialect = { table: 'payment', mark: '?', now };
+  const stored = storedColumns(now);
+  const given = givenColumns.map((name) => `$${name}`).join(', ');
+  const insertWith = (times: readonly string[]) =>
+    database.prepare(
+      `INSERT INTO payment (${[...givenColumns, ...timeColumns].join(', ')}) VALUES (${given}, ${times.join(', ')})
+        ON CONFLICT DO NOTHING RETURNING ${stored}`,
+    );
+  const insert = insertWith(insertedTimes(now, '$lease_ms'));
+  const recover = insertWith(['$created_at', now, `${now} + $lease_ms`]);
+  const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
+  const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
+  const replace = database.prepare(
+    `UPDATE payment SET ${changes}, updated_at = ${changeTime(dialect, '$state')} WHERE id = $id AND version = $expected`,
+  );
+  const remove = database.prepare('DELETE FROM payment WHERE id = ? AND version = ?');
+  const purge = database.prepare(
+    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired('?')} LIMIT 100)`,
+  );
+  const count = database.prepare(countSql(dialect));
+  return {
+    insert: (row: NewRow): unknown => insert.get({ ...row }) ?? find.get(row.id),
+    recover: (row: NewRow, createdAt: number): boolean =>
+      recover.get({ ...row, created_at: createdAt }) !== undefined,
+    compareAndSet(id: string, expected: string, change: RowChange | null): boolean {
+      const { changes } =
+        change === null ? remove.run(id, expected) : replace.run({ ...change, id, expected });
+      return Number(changes) === 1;
+    },
+    find: (id: string): unknown => find.get(id) ?? null,
+    count: (): unknown => count.get(),
+    purge(before: number): number {
+      const until = performance.now() + purgeStepMs;
+      for (let deleted = 0; ; ) {
+        const step = Number(purge.run(before).changes);
+        deleted += step;
+        if (step === 0 || performance.now() >= until) return deleted;
+      }
+    },
+    search(query: RowQuery): unknown[] {
+      const { text, values } = searchSql(query, dialect);
+      return database.prepare(text).all(...values);
+    },
+  };
+}

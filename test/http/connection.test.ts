@@ -1,0 +1,373 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { platform } from 'node:os';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type ConnectionAwareResponse, listen, peerOf } from '../../src/http/connection.ts';
+import { Capacity } from '../../src/load/capacity.ts';
+import { capacityLimits } from '../support/capacity-limits.ts';
+import { answerTo, connectTo } from '../support/requests.ts';
+import { turns, until, untilFound } from '../support/waits.ts';
+
+/** What a connection is told of its end, and when it ends. */
+
+interface Answer {
+  readonly connection: string | undefined;
+  /** Whether it came over a connection that was used before. */
+  readonly isReused: boolean;
+}
+
+/** One client, which keeps its connection; a failure is its code. */
+function createClient(url: string, localAddress?: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(localAddress && { localAddress }) });
+  return {
+    ask: (path: string) =>
+      new Promise<Answer | string>((resolve) => {
+        const asked = request(`${url}${path}`, { agent }, (response) => {
+          response.resume();
+          response.on('end', () =>
+            resolve({ connection: response.headers.connection, isReused: asked.reusedSocket }),
+          );
+        });
+        asked.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+        asked.end();
+      }),
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+/** A server that answers at once, except what asks it to wait for `release`. */
+async function startServer() {
+  const waiting = Promise.withResolvers<ConnectionAwareResponse>();
+  const listening = await listen('127.0.0.1', 0, ({ url }, response) => {
+    if (url === '/wait') waiting.resolve(response);
+    else response.writeHead(200, ['Content-Length', '2']).end('ok');
+  });
+  const release = async () => (await waiting.promise).writeHead(200, ['Content-Length', '2']).end('ok');
+  return { listening, hasArrived: waiting.promise, release };
+}
+
+const kept = { connection: 'keep-alive', isReused: true };
+const ended = { connection: 'close', isReused: true };
+
+test('an answer that was under way when the drain began says that its connection ends', async () => {
+  const { listening, hasArrived, release } = await startServer();
+  using client = createClient(listening.url);
+  expect(await client.ask('/')).toEqual({ ...kept, isReused: false });
+  const underWay = client.ask('/wait');
+  await hasArrived;
+  listening.drain();
+  await release();
+  expect(await underWay).toEqual(ended);
+  // It still listens: who comes anew is answered, once a connection.
+  expect(await client.ask('/')).toEqual({ connection: 'close', isReused: false });
+  await listening.close();
+  expect(await client.ask('/')).toBe('ECONNREFUSED');
+});
+
+test('a kept connection that is idle may be used once more where it is given the time, and nobody new is taken', async () => {
+  const { listening } = await startServer();
+  using client = createClient(listening.url);
+  using late = createClient(listening.url);
+  await client.ask('/');
+  expect(await client.ask('/')).toEqual(kept);
+  const closed = listening.close(60_000);
+  expect(await late.ask('/')).toBe('ECONNREFUSED');
+  expect(await client.ask('/')).toEqual(ended);
+  await closed;
+});
+
+test('without that time idle connections end at once', async () => {
+  const { listening } = await startServer();
+  using client = createClient(listening.url);
+  await client.ask('/');
+  await listening.close();
+  expect(await client.ask('/')).toMatch(/ECONNREFUSED|ECONNRESET/);
+});
+
+test('an answer ends outside of its request’s context, which the timer of the idle connection would retain', async () => {
+  const context = new AsyncLocalStorage<string>();
+  const seen: (string | undefined)[] = [];
+  const listening = await listen('127.0.0.1', 0, (_request, response) =>
+    context.run('request', () => {
+      seen.push(context.getStore());
+      response.once('finish', () => seen.push(context.getStore()));
+      response.writeHead(200, ['Content-Length', '2']).end('ok');
+    }),
+  );
+  using client = createClient(listening.url);
+  expect(await client.ask('/')).toEqual({ ...kept, isReused: false });
+  expect(seen).toEqual(['request', undefined]);
+  await listening.close();
+});
+
+test('a connection is not read for a while after a refusal, and for longer the more there are', async () => {
+  const capacity = new Capacity(capacityLimits({ requests: 0 }));
+  const errors = new Set<unknown>();
+  let asked = 0;
+  let closed = 0;
+  const refuse = (_request: IncomingMessage, response: ConnectionAwareResponse) => {
+    asked++;
+    response.once('close', () => closed++);
+    try {
+      response.holder?.admit();
+    } catch (error) {
+      errors.add(error);
+    }
+    response.writeHead(503, ['Content-Length', '0']).end();
+  };
+  const listening = await listen('127.0.0.1', 0, refuse, { capacity });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const clients = Array.from({ length: 50 }, () => createClient(listening.url));
+  await Promise.all(clients.map(({ ask }) => ask('/')));
+  await until(() => closed === 50);
+  // One error for all of them: each would cost more than the rest of a refusal.
+  expect(errors.size).toBe(1);
+  const again = clients.map(({ ask }) => ask('/'));
+  await turns(50);
+  expect(asked).toBe(50);
+  for (const [milliseconds, more] of [
+    [2, 1],
+    [38, 19],
+    [60, 30],
+  ] as const) {
+    const expected = asked + more;
+    vi.advanceTimersByTime(milliseconds);
+    await until(() => asked === expected);
+    await turns(50);
+    expect(asked).toBe(expected);
+  }
+  await Promise.all(again);
+  for (const client of clients) client[Symbol.dispose]();
+  vi.useRealTimers();
+  await listening.close();
+});
+
+test.each([
+  ['2001:db8:0:0', '2001:db8::1:2:3:4', '2001:db8::5:6:7:8', '2001:db8::1'],
+  ['2001:db8:1:0', '2001:db8:1::1', '2001:db8:1::2:3:4', '2001:db8:1:0:1:2:3:4'],
+  ['2001:db8:1:2', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::7'],
+  ['0:0:0:0', '::1'],
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
+])('the addresses of the network %s are one peer, however they are abbreviated', (network, ...addresses) => {
+  for (const remoteAddress of addresses) expect(peerOf(remoteAddress)).toBe(`peer ${network}`);
+});
+
+test('if too many clients are connected, the next one is closed, and those that are connected stay', async () => {
+  const shed: string[] = [];
+  const capacity = new Capacity(capacityLimits({ sockets: 2 }), (why) => shed.push(why));
+  const answer = (_request: IncomingMessage, response: ConnectionAwareResponse) =>
+    response.writeHead(200, ['Content-Length', '0']).end();
+  const listening = await listen('127.0.0.1', 0, answer, { capacity });
+  using first = createClient(listening.url);
+  using second = createClient(listening.url);
+  using third = createClient(listening.url);
+  await first.ask('/');
+  await second.ask('/');
+  expect(await third.ask('/')).toMatch(/ECONNRESET|socket hang up/);
+  expect(await first.ask('/')).toEqual(kept);
+  expect([shed, capacity.sockets]).toEqual([['sockets'], 2]);
+  second[Symbol.dispose]();
+  await until(() => capacity.sockets === 1);
+  expect(await third.ask('/')).toEqual({ ...kept, isReused: false });
+  await listening.close();
+});
+
+test.runIf(platform() === 'linux')(
+  'an address may have all connections, and gives up idle ones while other addresses have none',
+  async () => {
+    const closed: unknown[] = [];
+    const capacity = new Capacity(capacityLimits({ sockets: 4 }));
+    const waiting = Promise.withResolvers<ConnectionAwareResponse>();
+    const answer = ({ url }: IncomingMessage, response: ConnectionAwareResponse) => {
+      if (url === '/wait') waiting.resolve(response);
+      else response.writeHead(200, ['Content-Length', '0']).end();
+    };
+    const onSurplus = (surplus: unknown) => void closed.push(surplus);
+    const listening = await listen('127.0.0.1', 0, answer, { capacity, onSurplus });
+    const clients = (count: number, localAddress?: string) =>
+      Array.from({ length: count }, () => createClient(listening.url, localAddress));
+    const greedy = clients(5);
+    const others = clients(3, '127.0.0.2');
+    const underWay = greedy[0]?.ask('/wait');
+    await waiting.promise;
+    for (const client of greedy.slice(1, 4)) await client.ask('/');
+    expect(capacity.sockets).toBe(4);
+    expect(await greedy[4]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
+    // Two places become theirs: then no address has more than half.
+    for (const client of others.slice(0, 2))
+      expect(await client.ask('/')).toEqual({ connection: 'keep-alive', isReused: false });
+    expect(await others[2]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
+    for (const client of others.slice(0, 2)) expect(await client.ask('/')).toEqual(kept);
+    expect(await greedy[3]?.ask('/')).toEqual(kept);
+    (await waiting.promise).writeHead(200, ['Content-Length', '0']).end();
+    expect(await underWay).toEqual({ connection: 'keep-alive', isReused: false });
+    expect(closed).toEqual([
+      { address: '127.0.0.1', connections: 5 },
+      { address: '127.0.0.1', connections: 4 },
+      { address: '127.0.0.1', connections: 3 },
+      { address: '127.0.0.2', connections: 3 },
+    ]);
+    for (const client of [...greedy, ...others]) client[Symbol.dispose]();
+    await until(() => capacity.sockets === 0);
+    await listening.close();
+  },
+);
+
+/** A client that sends these requests at once; `release` answers the next one. */
+async function startPipelined(paths: readonly string[], headers = '') {
+  const asked: string[] = [];
+  const waiting: [string, ConnectionAwareResponse][] = [];
+  const receive = ({ url = '' }: IncomingMessage, response: ConnectionAwareResponse) => {
+    asked.push(url);
+    waiting.push([url, response]);
+  };
+  const listening = await listen('127.0.0.1', 0, receive);
+  const socket = connectTo(listening.url);
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`).join(''));
+  return {
+    listening,
+    socket,
+    asked,
+    /** Answers the first of those that wait, or the last one. */
+    async release(
+      which: 'first' | 'last' = 'first',
+      change: (response: ConnectionAwareResponse) => void = () => {},
+    ) {
+      const [path, response] = await untilFound(() => (which === 'first' ? waiting.shift() : waiting.pop()));
+      change(response);
+      response.writeHead(200, ['Content-Length', '2']).end(path);
+    },
+    /** The path of each answer, and what it says of the connection. */
+    answers: () =>
+      [...received.matchAll(/Connection: (\S+)[\s\S]*?\r\n\r\n(\/.)/g)].map(
+        ([, says, path]) => `${path} ${says}`,
+      ),
+  };
+}
+
+test.each([
+  ['', ''],
+  [', also if they expect what nobody knows', 'Expect: x\r\n'],
+])(
+  'requests of one connection are handled as they come, and answered in their order%s',
+  async (_, headers) => {
+    const { socket, asked, release, answers, listening } = await startPipelined(['/a', '/b', '/c'], headers);
+    await until(() => asked.length === 3);
+    await release('last');
+    await release('last');
+    await turns(20);
+    expect(answers()).toEqual([]);
+    await release();
+    await until(() => answers().length === 3);
+    expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c keep-alive']);
+    socket.destroy();
+    await listening.close();
+  },
+);
+
+test('if the client leaves, the signal of each of its requests is aborted', async () => {
+  const closed: string[] = [];
+  let arrived = 0;
+  const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
+    arrived++;
+    if (url === '/b') response.end('early');
+    response.holder?.signal.addEventListener('abort', () => closed.push(`${url} left`));
+    response.on('close', () => closed.push(url));
+  });
+  const socket = connectTo(listening.url);
+  socket.write(['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+  await until(() => arrived === 3);
+  socket.destroy();
+  await until(() => closed.length >= 6);
+  expect(closed.toSorted()).toEqual(['/a', '/a left', '/b', '/b left', '/c', '/c left']);
+  await listening.close();
+});
+
+test('what cannot be read behind a request that is under way is not answered in its place', async () => {
+  const { listening, hasArrived } = await startServer();
+  expect(await answerTo(listening.url, 'GARBAGE\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+  const answered = answerTo(listening.url, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n');
+  await hasArrived;
+  expect(await answered).toBe('');
+  const body = 'POST /wait HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nGARBAGE\r\n';
+  expect(await answerTo(listening.url, body)).toMatch(/^HTTP\/1.1 400 /);
+  await listening.close();
+});
+
+test('an arriving request counts with its headers, however short they are', async () => {
+  const capacity = new Capacity(capacityLimits({}));
+  const awaitMore = (_request: IncomingMessage, response: ConnectionAwareResponse) =>
+    response.holder?.awaitMore(50);
+  const listening = await listen('127.0.0.1', 0, awaitMore, { capacity });
+  const socket = connectTo(listening.url);
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n${'a:\r\n'.repeat(900)}\r\n`);
+  await until(() => capacity.arriving > 0);
+  expect(capacity.arriving).toBeGreaterThan(100_000);
+  socket.destroy();
+  await until(() => capacity.arriving === 0);
+  await listening.close();
+});
+
+test.each(['first', 'last'] as const)(
+  'requests under way when the drain begins are answered, and the last answer says that the connection ends (%s one first)',
+  async (which) => {
+    const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b', '/c']);
+    await until(() => asked.length === 3);
+    listening.drain();
+    for (let n = 0; n < 3; n++) await release(which);
+    await once(socket, 'close');
+    expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c close']);
+    await listening.close();
+  },
+);
+
+const ending = (response: ConnectionAwareResponse) => {
+  response.shouldKeepAlive = false;
+};
+
+test('no answer ends the connection while a later request of it is under way', async () => {
+  const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b']);
+  await until(() => asked.length === 2);
+  await release('first', ending);
+  await release('first', ending);
+  await once(socket, 'close');
+  expect(answers()).toEqual(['/a keep-alive', '/b close']);
+  await listening.close();
+});
+
+test('no request is handled after an answer that says that the connection ends', async () => {
+  const asked: string[] = [];
+  const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
+    asked.push(url);
+    ending(response);
+    response.writeHead(200, ['Content-Length', '2']).end('ok');
+  });
+  const text = 'GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n';
+  expect((await answerTo(listening.url, text)).match(/HTTP\/1.1 200/g)).toHaveLength(1);
+  expect(asked).toEqual(['/a']);
+  await listening.close();
+});
+
+test.each([
+  ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n', [408]],
+  ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{', [408]],
+  // Browsers open connections in advance: that is no request that cannot be read.
+  ['bytes', '', []],
+])('a client whose %s do not arrive in time is cut off', async (_, begun, expected) => {
+  const unreadable: number[] = [];
+  const onUnreadable = ({ status }: { status: number }) => {
+    unreadable.push(status);
+    return [];
+  };
+  const listening = await listen('127.0.0.1', 0, () => {}, { slowestRequestMs: 1, onUnreadable });
+  expect(await answerTo(listening.url, begun)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(unreadable).toEqual(expected);
+  await listening.close();
+});

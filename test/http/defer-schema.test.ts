@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  type InlineFragmentNode,
+  Kind,
+  parse,
+  print,
+  type SelectionNode,
+  visit,
+} from 'graphql';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { alice } from '../../src/app/announcements.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
+import type { RecordedCall } from '../support/recording-bank.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+
+/** The example app's screens, with @defer wherever it may stand: the same data, from the same REST calls. */
+
+const folder = join(import.meta.dirname, '../../examples');
+const variables = JSON.parse(readFileSync(join(folder, 'variables.json'), 'utf8'));
+const screens = readdirSync(join(folder, 'screens'))
+  .map((file) => ({
+    name: file.replace(/\.graphql$/, ''),
+    text: readFileSync(join(folder, 'screens', file), 'utf8'),
+  }))
+  .filter(({ text }) => !/^mutation/m.test(text));
+
+let sandbox: Sandbox;
+let fixture: ServerFixture;
+beforeAll(async () => {
+  const { defaults, limits, documentLimits } = readConfig({}).server;
+  sandbox = await startSandbox({ port: 0 });
+  fixture = await startServerFixture({
+    defaults,
+    limits,
+    documentLimits: { ...documentLimits, directives: 100 },
+  });
+  fixture.bank.otherwise(forward);
+});
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+  await sandbox.close();
+});
+beforeEach(() => {
+  fixture.bank.calls.length = 0;
+});
+
+async function forward({ method, path, headers, body }: RecordedCall) {
+  const { host, connection, 'content-length': _length, ...rest } = headers;
+  const sent = body === '' ? {} : { body };
+  const response = await fetch(`${sandbox.url}${path}`, { method, headers: rest, ...sent });
+  return { status: response.status, body: await response.text() };
+}
+
+const directive = (name: string, label: string): DirectiveNode => ({
+  kind: Kind.DIRECTIVE,
+  name: { kind: Kind.NAME, value: name },
+  arguments: [
+    {
+      kind: Kind.ARGUMENT,
+      name: { kind: Kind.NAME, value: 'label' },
+      value: { kind: Kind.STRING, value: label },
+    },
+  ],
+});
+
+/** The document with every `each`th selection deferred, the first of each set left out. */
+function deferred(document: DocumentNode, each: number): DocumentNode {
+  let count = 0;
+  const later = (node: SelectionNode): InlineFragmentNode => ({
+    kind: Kind.INLINE_FRAGMENT,
+    directives: [directive('defer', `d${count}`)],
+    selectionSet: { kind: Kind.SELECTION_SET, selections: [node] },
+  });
+  return visit(document, {
+    SelectionSet: {
+      leave: (node) => ({
+        ...node,
+        selections: node.selections.map((selection, index) =>
+          index > 0 && ++count % each === 0 ? later(selection) : selection,
+        ),
+      }),
+    },
+  });
+}
+
+const ask = (query: string, name: string, accept: string) =>
+  startReading(fixture.url, { query, variables: variables[name] }, { ...alice, Accept: accept });
+
+test.each(screens.flatMap((screen) => [1, 3].map((each) => ({ ...screen, each }))))(
+  'the screen $name, every selection of $each deferred',
+  async ({ name, text, each }) => {
+    const whole = JSON.parse(await (await ask(text, name, 'application/json')).text());
+    expect(whole.errors).toBeUndefined();
+    const calls = fixture.bank.lines().sort();
+    fixture.bank.calls.length = 0;
+    const query = print(deferred(parse(text), each));
+    const payloads = await payloadsOf(await ask(query, name, 'multipart/mixed;incrementalSpec=v0.2'));
+    expect(JSON.stringify(payloads)).not.toContain('"errors"');
+    expect(payloads.length).toBeGreaterThan(1);
+    expect(mergedData(payloads)).toEqual(whole.data);
+    expect(fixture.bank.lines().sort()).toEqual(calls);
+  },
+);

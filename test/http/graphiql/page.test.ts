@@ -1,0 +1,213 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { readExamples } from '../../../src/http/graphiql/page.ts';
+import { hasBrowser, launchBrowser } from '../../support/browser.ts';
+import { type BankqlProcess, startProcess } from '../../support/process.ts';
+import { startServerFixture } from '../../support/server-fixture.ts';
+
+const exampleOperations = await readExamples();
+
+const nameOf = (example: string) => /^(?:query|mutation) (\w+)/m.exec(example)?.[1] ?? '';
+const execute = '.graphiql-execute-button';
+
+/** Pages share a profile, which has the page's scripts already; nothing else is remembered of another page. */
+describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium is installed)', () => {
+  let bankql: BankqlProcess;
+  let browser: Browser;
+  let shared: BrowserContext;
+  const failures: string[] = [];
+  beforeAll(async () => {
+    bankql = await startProcess();
+    browser = await launchBrowser();
+    shared = await newContext();
+  });
+  beforeEach(() => void failures.splice(0));
+  afterAll(async () => {
+    await browser.close();
+    await bankql[Symbol.asyncDispose]();
+  });
+
+  async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(0);
+    return context;
+  }
+
+  async function open(url = `${bankql.url}/graphql`, context = shared): Promise<Page> {
+    const page = await context.newPage();
+    // What is open takes the processor's time from the next.
+    onTestFinished(() => page.close());
+    await page.goto(new URL('/health', url).href);
+    await page.evaluate(() => localStorage.clear());
+    page.on('pageerror', (error) => failures.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
+    await page.goto(url);
+    await page.locator(execute).waitFor();
+    return page;
+  }
+
+  /** Runs what is in the editor; what was sent. */
+  async function run(page: Page) {
+    // Before the editor is there, the button does nothing.
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    const sent = page.waitForRequest(
+      (request) => request.method() === 'POST' && !request.postData()?.includes('IntrospectionQuery'),
+    );
+    await page.locator(execute).click();
+    const request = await sent;
+    await request.response();
+    return { headers: request.headers(), body: request.postDataJSON() };
+  }
+
+  /** What the browser remembers under such names. */
+  const kept = async (page: Page, names = /./): Promise<string> => {
+    const all = await page.evaluate(() => Object.entries(localStorage));
+    return JSON.stringify(Object.fromEntries(all.filter(([name]) => names.test(name))));
+  };
+
+  /** Types headers in the place of those that are there. */
+  async function typeHeaders(page: Page, headers: Readonly<Record<string, string>>): Promise<void> {
+    await page.locator('section[aria-label=Headers] .view-lines').last().click();
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.press('Delete');
+    await page.keyboard.insertText(JSON.stringify(headers));
+  }
+
+  test('opens with its examples and alice’s headers, runs one, shows the schema, and loads nothing from outside', async () => {
+    const page = await open();
+    const requested: string[] = [];
+    page.on('request', (request) => requested.push(request.url()));
+    await page.reload();
+    expect(await page.locator('.graphiql-tab').allTextContents()).toEqual(
+      exampleOperations.map((example) => expect.stringContaining(nameOf(example))),
+    );
+    const { headers, body } = await run(page);
+    expect(body.operationName).toBe('Overview');
+    expect(headers).toMatchObject({
+      'ocp-apim-subscription-key': 'sandbox-key',
+      'auth-provider-name': 'sandbox',
+      'auth-id': 'alice',
+    });
+    await page.locator('.result-window').getByText('4305.80').waitFor();
+    await page.locator('.calls-list').waitFor();
+    // The README's picture is made here, where somebody asks for a new one.
+    if (process.env.UPDATE_PICTURE) await page.screenshot({ path: 'docs/graphiql.png' });
+
+    await page.getByLabel('Show Documentation Explorer').click();
+    await page.locator('.graphiql-doc-explorer').getByText('Mutation', { exact: true }).waitFor();
+
+    expect(requested.filter((url) => !url.startsWith(bankql.url))).toEqual([]);
+    expect(requested.filter((url) => url.endsWith('.worker.js'))).not.toEqual([]);
+    expect(failures).toEqual([]);
+  });
+
+  test('each tab opens its example: at first, after a pane has moved them, and in a window that was made smaller', async () => {
+    const page = await open();
+    const first = exampleOperations[0] ?? '';
+    const openEach = async (examples: readonly string[]) => {
+      for (const example of examples) {
+        const name = nameOf(example);
+        const button = page.getByRole('button', { name, exact: true });
+        await button.and(page.locator('.graphiql-tab-button')).click();
+        await page.locator('.graphiql-tab[aria-selected=true]', { hasText: name }).waitFor();
+        const [firstLine = ''] = example.split('\n');
+        await page.locator('.graphiql-query-editor .view-line', { hasText: firstLine }).waitFor();
+      }
+    };
+    await openEach([...exampleOperations.slice(1), first]);
+    await page.getByLabel('Show Documentation Explorer').click();
+    await openEach([...exampleOperations.slice(-2), first]);
+    await page.setViewportSize({ width: 800, height: 600 });
+    await openEach([...exampleOperations.slice(-2), first]);
+  });
+
+  test('shows the calls of what was run as a waterfall, and not in the answer', async () => {
+    const page = await open();
+    const { headers } = await run(page);
+    expect(headers['x-bankql-explain']).toBe('calls');
+    await page.getByText('Overview made 9 REST calls in').waitFor();
+    const rows = await page.locator('.calls-list > li').allTextContents();
+    expect(rows.filter((row) => /200 · \d+ ms/.test(row))).toHaveLength(9);
+    expect(rows[0]).toMatch(/^getCustomer200 · \d+ msviewer.customer$/);
+    expect(rows.filter((row) => row.includes('loader'))).toEqual(['getCustomerloaderviewer.account.owners']);
+    const bars = await page.locator('.calls-bar').evaluateAll((all) =>
+      all.map((bar) => {
+        const [own, track] = [bar.getBoundingClientRect(), bar.parentElement?.getBoundingClientRect()];
+        return { from: own.left - (track?.left ?? 0), beyond: own.right - (track?.right ?? 0) };
+      }),
+    );
+    expect(bars.every(({ from, beyond }) => from >= 0 && beyond < 1)).toBe(true);
+    // What waits for the accounts begins after what does not.
+    expect(bars[8]?.from).toBeGreaterThan(bars[1]?.from ?? 0);
+    expect(await page.locator('.result-window').textContent()).not.toContain('explain');
+
+    // What is refused has no calls, which the panel says: those of the operation before are not taken for its own.
+    await page.locator('.graphiql-query-editor .view-lines').click();
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.insertText('query Refused { nothing }');
+    expect((await run(page)).body.query).toBe('query Refused { nothing }');
+    await page.getByText('Refused was refused before it made a REST call.').waitFor();
+    expect(await page.locator('.calls-summary, .calls-list').count()).toBe(0);
+
+    await page.getByLabel('REST calls').last().uncheck();
+    expect((await run(page)).headers['x-bankql-explain']).toBeUndefined();
+    await page.reload();
+    expect(await page.getByLabel('REST calls').last().isChecked()).toBe(false);
+  });
+
+  test('remembers tabs and the sandbox’s headers over a reload', async () => {
+    const page = await open();
+    await typeHeaders(page, {
+      'Ocp-Apim-Subscription-Key': 'sandbox-key',
+      'Auth-Provider-Name': 'sandbox',
+      'Auth-ID': 'bob',
+    });
+    expect((await run(page)).headers['auth-id']).toBe('bob');
+    // GraphiQL stores headers a moment after they are typed: those of the tab, and the last ones. Another tab's text names bob too.
+    await expect.poll(() => kept(page, /tabState/)).toMatch(/Auth-ID\W+bob/);
+    await expect.poll(() => kept(page, /headers/)).toMatch(/Auth-ID\W+bob/);
+    await page.reload();
+    await page.locator('section[aria-label=Headers] .view-line', { hasText: 'bob' }).waitFor();
+    expect(await page.locator('.graphiql-tab').count()).toBe(exampleOperations.length);
+  });
+
+  test('over a real bank keeps headers only while its setting says so', async () => {
+    await using fixture = await startServerFixture({ graphiql: { headers: null } });
+    const page = await open(fixture.url);
+    expect(await page.locator('#calls').isVisible()).toBe(false);
+    await typeHeaders(page, { 'Ocp-Apim-Subscription-Key': 'typed-secret' });
+    expect((await run(page)).headers['ocp-apim-subscription-key']).toBe('typed-secret');
+    await expect.poll(() => kept(page)).toMatch(/tabState/);
+    expect(await kept(page)).not.toContain('typed-secret');
+
+    await page.getByLabel('Open settings dialog').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'On', exact: true }).click();
+    await expect.poll(() => kept(page)).toContain('typed-secret');
+    await page.getByRole('dialog').getByRole('button', { name: 'Off', exact: true }).click();
+    await expect.poll(() => kept(page)).not.toContain('typed-secret');
+  });
+
+  test('on a phone its panes stand below each other', async () => {
+    const context = await newContext({
+      viewport: { width: 390, height: 844 },
+      isMobile: true,
+      hasTouch: true,
+      colorScheme: 'dark',
+    });
+    onTestFinished(() => context.close());
+    const page = await open(undefined, context);
+    await run(page);
+    await page.locator('.calls-list').waitFor();
+    const boxes = await Promise.all(
+      ['.graphiql-editors', '.graphiql-response', '#calls'].map((pane) => page.locator(pane).boundingBox()),
+    );
+    let bottom = 0;
+    for (const box of boxes) {
+      expect(box?.y).toBeGreaterThanOrEqual(bottom);
+      expect(box?.width).toBeGreaterThan(350);
+      bottom = (box?.y ?? 0) + (box?.height ?? 0);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    expect(failures).toEqual([]);
+  });
+});

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { BoundedResult } from '../../src/graphql/result.ts';
+import { listen } from '../../src/http/connection.ts';
+import { createAnswers, NodeClient, type SendOptions } from '../../src/http/response.ts';
+
+test.each([1, 10_000, 20_000])(
+  'an answer of %i letters is its JSON, encoded once where it is long',
+  (length) => {
+    const result = { data: { text: 'ä'.repeat(length) } };
+    const answer = createAnswers({}, () => ({}))(result, {
+      mediaType: 'application/json',
+      request: { method: 'POST', headers: {} },
+      holder: { reserveRoom: () => true },
+      activity: null,
+    });
+    expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
+    expect(String(answer.body)).toBe(JSON.stringify(result));
+  },
+);
+
+/** How an answer is sent. What it means over HTTP: http.test.ts. */
+
+const common = ['Cache-Control', 'no-store', 'X-Request-Id', 'r-1'];
+const jsonType = ['Content-Type', 'application/json; charset=utf-8'];
+
+/** A result of public data whose JSON is so many bytes long. */
+const publicResult = (length: number) =>
+  new BoundedResult(
+    { data: { text: 'x'.repeat(length - '{"data":{"text":""}}'.length) } },
+    { maxBytes: 100_000, isCacheable: true, withoutData: () => ({ data: null }) },
+  );
+
+/** Sends it, and tells what was written. */
+function send({
+  request,
+  isDestroyed = () => false,
+  reserveRoom = () => true,
+  length = 2000,
+  ...options
+}: Partial<SendOptions> & {
+  readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
+  readonly isDestroyed?: () => boolean;
+  readonly reserveRoom?: (bytes: number) => boolean;
+  readonly length?: number;
+}) {
+  const written: { status: number; headers: readonly string[]; body: string | Buffer }[] = [];
+  let head: { status: number; headers: readonly string[] } = { status: 0, headers: [] };
+  const response = {
+    get destroyed() {
+      return isDestroyed();
+    },
+    writeHead: (status: number, headers: readonly string[]) => {
+      head = { status, headers };
+    },
+    end: (body: string | Buffer) => void written.push({ ...head, body }),
+  } as unknown as ServerResponse;
+  const answerOf = createAnswers({ publicMaxAgeSeconds: 9, ...options }, () => ({ data: null }));
+  const holder = { reserveRoom };
+  const made = answerOf(publicResult(length), {
+    mediaType: 'application/json',
+    request,
+    holder,
+    activity: null,
+  });
+  new NodeClient(response).send(made, common);
+  return written;
+}
+
+test('a POST’s answer may be kept by nobody', () => {
+  expect(send({ request: { method: 'POST', headers: {} } })).toEqual([
+    {
+      status: 200,
+      headers: [...common, ...jsonType, 'Content-Length', '2000'],
+      body: JSON.stringify(publicResult(2000)),
+    },
+  ]);
+});
+
+test.each([
+  ['ASCII', 'plain'],
+  ['Latin-1', 'Müller'],
+  ['other characters', 'Αθήνα €'],
+])('an answer with %s arrives in UTF-8, on a connection that stays', async (_characters, letters) => {
+  const result = { data: { letters: letters.repeat(2000) } };
+  const body = JSON.stringify(result);
+  const { url, close } = await listen('127.0.0.1', 0, (_request, response) => {
+    new NodeClient(response).send({ status: 200, headers: jsonType, body }, common);
+  });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    for (let time = 0; time < 2; time++) {
+      const asked = get(url, { agent });
+      const [response]: IncomingMessage[] = await once(asked, 'response');
+      expect(asked.reusedSocket).toBe(time > 0);
+      expect(response && (await text(response))).toBe(body);
+    }
+  } finally {
+    agent.destroy();
+    await close();
+  }
+});
+
+test('what takes the place of a GET’s answer of public data is not kept', () => {
+  const written = send({
+    request: { method: 'GET', headers: {} },
+    length: 20_000,
+    reserveRoom: () => false,
+  });
+  const body = '{"data":null}';
+  expect(written).toEqual([
+    { status: 200, headers: [...common, ...jsonType, 'Content-Length', String(body.length)], body },
+  ]);
+});
+
+test('room is reserved for a long answer, and none for a short one', () => {
+  const lengths: number[] = [];
+  const reserveRoom = (bytes: number) => lengths.push(bytes) > 0;
+  const request = { method: 'POST', headers: {} };
+  send({ request, length: 16_000, reserveRoom });
+  send({ request, length: 20_000, reserveRoom });
+  expect(lengths).toEqual([20_000]);
+});
+
+test('nothing is written to a client that left', () => {
+  expect(send({ request: { method: 'POST', headers: {} }, isDestroyed: () => true })).toEqual([]);
+});

@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openStore } from '../../../src/payments/store/open-store.ts';
+import { parseStoreUrl, passwordsOf } from '../../../src/payments/store/store-address.ts';
+import { testFolder } from '../../support/test-folder.ts';
+import { pending, retentionMs, start } from './store-conformance.ts';
+
+const folder = testFolder();
+
+test('opens memory:', async () => {
+  const store = await openStore('memory:', { retentionMs });
+  expect(await store.begin(pending(), start)).toBeNull();
+  await store.close();
+});
+
+test.each([
+  ['absolute', join(folder, 'a', 'state.db')],
+  ['relative', relative('.', join(folder, 'b', 'state.db'))],
+])('opens a file with a path that is %s', async (_, path) => {
+  const store = await openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs, create: true });
+  expect(existsSync(path)).toBe(true);
+  expect(await store.begin(pending(), start)).toBeNull();
+  await store.close();
+});
+
+test.each([
+  '',
+  'memory',
+  'memory:x',
+  'sqlite',
+  'sqlite:',
+  'sqlite::memory:',
+  'sqlite://state.db',
+  'SQLITE:x',
+  'file:/tmp/state.db',
+  'mysql://a/pay',
+])('refuses %j, and names what is allowed', async (url) => {
+  await expect(openStore(url, { retentionMs })).rejects.toThrow(`STATE_URL is ${url}`);
+  await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
+});
+
+/** The credentials of an address: user and password. */
+const [ops, at] = ['ops:s3cr', 'ops:s3c@r'];
+// More of them: address.test.ts.
+test.each([
+  [`postgres://${ops}@db`, 'it has to name a database'],
+  [`postgres://${at}@a/pay`, 'percent-encode'],
+  [`postgres://${ops}@a,b/pay`, 'it names several hosts'],
+  ['postgresql://ops@a/pay?password=s3cr', 'password is not supported'],
+])('says what is wrong with %s, and not the password', async (url, reason) => {
+  const refused = openStore(url, { retentionMs });
+  await expect(refused).rejects.toThrow(/^STATE_URL is postgres.+, which cannot be used: /);
+  await expect(refused).rejects.toThrow(reason);
+  await expect(refused).rejects.toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/s3c/) }),
+  );
+});
+
+test.each([
+  ['redis://ops:s3c/r@t@cache:6379', 'redis://***@cache:6379'],
+  ['redis:ops:s3cr@cache', 'redis:***@cache'],
+  ['redis://cache?password=s3cr', 'redis://cache?***'],
+  ['redis://ops:s3cr%@cache', 'redis://***@cache'],
+  ['redis+sentinel://ops:s3/cr@a,b/pay', 'redis+sentinel://***@a,b/pay'],
+  ['postgres://a/pay?password=s3cr', 'postgres://a/pay?***'],
+  ['redis://a#s3cr', 'redis://a?***'],
+  ['redis://:s3cr', 'redis://***'],
+  ['postgres://ops:s3cr/a:1/pay', 'postgres://***'],
+  ['redis+sentinel://a:1,b:99999/pay/x', 'redis+sentinel://a:1,b:99999/pay/x'],
+])('does not repeat a password: %s', async (url, shown) => {
+  const refused = openStore(url, { retentionMs });
+  await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which`);
+  await expect(refused).rejects.toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/s3c|ops/) }),
+  );
+});
+
+describe('the address of a store', () => {
+  test.each([
+    ['memory:', { kind: 'memory' }],
+    ['sqlite:a/b.db', { kind: 'sqlite', path: 'a/b.db' }],
+    [`postgres://${ops}@a/pay`, { kind: 'postgres', address: { database: 'pay', password: 's3cr' } }],
+  ])('reads %s', (url, named) => {
+    expect(parseStoreUrl(url)).toMatchObject(named);
+  });
+
+  test.each([
+    'sqlite:s.db\n',
+    'sqlite:s.db ',
+    'sqlite:s.db\r\n',
+    ' memory:',
+    '\uFEFFsqlite:s.db',
+    'sqlite:a\tb',
+    'postgres://me@a/pay\n',
+  ])('refuses %j: without its white space it would be another store', (url) => {
+    expect(() => parseStoreUrl(url)).toThrow('white space');
+  });
+
+  /** User and password, as an address has them. */
+  const who = 'me:p%2F%40';
+
+  test.each([`postgres://${who}@a/pay`, `postgresql://${who}@a/pay?sslmode=require`])(
+    'knows the password of %s, as it is written and as it is sent',
+    (url) => {
+      expect(passwordsOf(url)).toEqual(expect.arrayContaining(['p%2F%40', 'p/@']));
+    },
+  );
+
+  test.each(['memory:', 'sqlite:x', 'postgres://me@a/pay'])('finds no password in %s', (url) => {
+    expect(passwordsOf(url)).toEqual([]);
+  });
+
+  test('knows the written password of an address that cannot be used', () => {
+    expect(passwordsOf(`postgres://${who}@a`)).toEqual(['p%2F%40']);
+  });
+});
