@@ -10,8 +10,8 @@ import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
 import { authenticateByHeaders } from '../http/auth/header-credentials.ts';
 import { currentRequestId } from '../http/request-scope.ts';
 import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../http/server.ts';
+import { Callers } from '../load/callers.ts';
 import { type Limits, limits } from '../load/limits.ts';
-import { limitBank } from '../load/rate-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/store/observed-store.ts';
 import { openStore } from '../payments/store/open-store.ts';
@@ -89,7 +89,7 @@ export async function serveBankql(
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rateLimiter =
     rateLimit &&
-    (await import('../load/rate-limiter.ts')).createRateLimiter(rateLimit, {
+    (await import('../load/rate-limit.ts')).createRateLimiter(rateLimit, {
       isWorker,
       onRefusal: telemetry.onRateRefusal,
     });
@@ -98,14 +98,16 @@ export async function serveBankql(
   telemetry.watchCertificates(() =>
     Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
   );
-  const client = createBankClient({
+  const callers = new Callers();
+  const bank = createBankClient({
     ...telemetry,
     ...config.bankLimits,
     network: { ...config.bankLimits.network, secureContext: tls?.secureContext },
     baseUrl,
+    callers,
+    rateLimiter,
     traceCall: tracing?.traceCall,
   });
-  const bank = limitBank(client, rateLimiter);
   const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
   if (config.bank !== null && isInMemory)
     logger.warn(
@@ -129,7 +131,6 @@ export async function serveBankql(
   const payments = createPaymentService({
     bank,
     store,
-    admit: rateLimiter?.take,
     sendTimeoutMs: config.bankLimits.paymentTimeoutMs,
     audit(entry) {
       telemetry.onPayment(entry);
@@ -166,7 +167,7 @@ export async function serveBankql(
     ...embedding,
     bank,
     payments,
-    rateLimiter,
+    callers,
     persisted,
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     schema,

@@ -2,7 +2,6 @@ import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import { headerPairs } from '../http/response.ts';
 import { slices } from '../load/slices.ts';
-import { callerNameOf } from './operation-context.ts';
 import type { BankqlPlugin } from './plugin-context.ts';
 
 /**
@@ -14,7 +13,9 @@ export const useHttp = (): BankqlPlugin => ({
     const { http } = serverContext;
     // A path such as `/graphql/.` is the endpoint only after normalization: it is not found.
     if (http === undefined) return endResponse(new fetchAPI.Response(null, { status: 404 }));
-    setRequestParser(() => slices.begin(callerNameOf(serverContext.asking), () => http.paramsOf() as object));
+    setRequestParser(() =>
+      slices.begin(serverContext.asking.credentials.caller, () => http.paramsOf() as object),
+    );
   },
   async onResultProcess({ result, serverContext, setResult, setResultProcessor, resultProcessor }) {
     if (serverContext.http === undefined) return;

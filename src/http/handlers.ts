@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { Caller } from '../bank/credentials.ts';
+import { noCredentials } from '../bank/credentials.ts';
 import { mayUseIncremental } from '../graphql/documents.ts';
 import { RequestError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
@@ -11,9 +11,8 @@ import type { PluginContext } from '../graphql/plugin-context.ts';
 import type { RequestHolder } from '../graphql/request-holder.ts';
 import { useHttp } from '../graphql/use-http.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
-import type { RateLimiter } from '../load/rate-limiter.ts';
 import { type Accepted, acceptedBy, notAcceptable } from './accept.ts';
-import { type Authenticate, createIdentify } from './auth/authenticate.ts';
+import { type Authenticate, identify } from './auth/authenticate.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
 import { ClientDisconnected, type Head, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
 import { type Answer, createAnswers, headerPairs, type SendOptions } from './response.ts';
@@ -24,8 +23,6 @@ type WhyNotReady = () => string | null | Promise<string | null>;
 export interface GraphQLServerOptions extends Omit<YogaOptions, 'unexpected'>, SendOptions {
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
-  /** If set, it also wraps `bank` and `payments`: see rate-limits.ts. */
-  readonly rateLimiter?: RateLimiter | null;
   readonly authenticate: Authenticate;
   readonly logger: Logger;
   /** /ready answers 503 with the reason (default: it answers 200). */
@@ -64,7 +61,7 @@ function mayHaveSeveralResults(params: unknown): boolean {
 
 /** Answers requests that HTTP's rules let through (request.ts), for node:http and for Fetch. */
 export function createGraphQLHandler(options: GraphQLServerOptions): AnswerRequest {
-  const { authenticate, rateLimiter = null, logger, graphiql, plugins = [] } = options;
+  const { authenticate, logger, graphiql, plugins = [] } = options;
   const { yoga, execute, toErrorResult } = createBankqlYoga({
     ...options,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
@@ -75,7 +72,6 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
       ...plugins,
     ],
   });
-  const identify = createIdentify(authenticate, rateLimiter);
   const answerOf = createAnswers(options, toErrorResult);
 
   /** Yoga's answer to a request without operation: health checks, GraphiQL's files, and 404. */
@@ -106,11 +102,11 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     const isPost = method === 'POST';
     const accepted = acceptedBy(headers.accept);
     const answering = { mediaType: accepted.mediaType, request: head, holder, activity };
-    let asking: EngineRequest = { credentials: nobody };
+    let asking: EngineRequest = { credentials: noCredentials };
     let body: Uint8Array | null = null;
     let paramsOf: () => unknown;
     try {
-      const found = identify(head, holder);
+      const found = identify(authenticate, head, holder);
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
       if (accepted.mediaType === null && accepted.stream === null) throw notAcceptable();
@@ -175,9 +171,6 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
 }
 
 const endpoint = 'http://bankql/graphql';
-
-/** A request that is refused before its caller is known. */
-const nobody: Caller = { subscriptionKey: null, authProviderName: null, authId: null };
 
 /** Whether a browser opens the address of GraphQL, which then answers with GraphiQL's page. */
 const isForPage = ({ method, url = '', headers }: Head): boolean =>

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Callers } from '../load/callers.ts';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../load/capacity.ts';
 import { type ListenOptions, listen } from './connection.ts';
 import { createDoor } from './door.ts';
@@ -15,6 +16,8 @@ export interface ServerOptions extends GraphQLServerOptions {
   /** Whether another server listens for it (default: false). */
   readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
+  /** The callers of this server and of the bank's client (default: those of this server alone). */
+  readonly callers?: Callers | undefined;
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
@@ -58,7 +61,7 @@ function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
 /** Serves the endpoint. Errors: those of `listen`, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
-  const capacity = new Capacity(options.capacity, options.onShed);
+  const capacity = new Capacity(options.capacity, options.onShed, options.callers);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
     whyNotReady() {
