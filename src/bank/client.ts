@@ -236,8 +236,11 @@ export function createBankClient(options: BankOptions): BankClient {
   ) {
     try {
       const call = prepare(operation, input);
-      const answer = () => reads.read(call, limits, wanted) as Promise<never>;
-      return admit === null ? answer() : admit(call).then(answer);
+      const answer =
+        admit === null
+          ? reads.read(call, limits, wanted)
+          : admit(call).then(() => reads.read(call, limits, wanted));
+      return answer as Promise<never>;
     } catch (error) {
       return Promise.reject(error);
     }
