@@ -4,7 +4,7 @@ import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { badUserInput } from '../../src/errors.ts';
 import { RequestError, retryLaterError } from '../../src/graphql/errors.ts';
-import { headerValues, type IncomingHead } from '../../src/http/request.ts';
+import { headerValues, type IncomingHead } from '../../src/http/head.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mediaRanges, weightOf } from '../../src/http/accept.ts';
-import { ClientDisconnected, parseBodyParams, parseUrlParams, readBody } from '../../src/http/request.ts';
+import { ClientDisconnected, parseBodyParams, parseUrlParams, readBody } from '../../src/http/body.ts';
 import { credentials } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { connectTo, postText } from '../support/requests.ts';
