@@ -69,35 +69,23 @@ export async function readChunks(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The parameters in the body of a POST. Nothing is guessed: of two members with one name JSON.parse would take the last, and most
- * decoders would replace bytes that are no UTF-8 by U+FFFD.
+ * The parameters in the body of a POST. Of two members with one name the last counts, as JSON.parse has it.
  * Errors: BAD_USER_INPUT.
  */
 export function parseBodyParams(bytes: Uint8Array): unknown {
-  let problem: string | null;
-  let body: unknown;
+  let params: unknown;
   try {
-    const text = utf8.decode(bytes);
-    problem = findProblem(text);
-    if (problem === null) body = JSON.parse(text);
+    params = JSON.parse(utf8.decode(bytes));
   } catch {
-    problem = 'is not JSON in UTF-8';
+    throw new RequestError('BAD_USER_INPUT', 'The body is not JSON in UTF-8.');
   }
-  if (problem !== null) throw new RequestError('BAD_USER_INPUT', `The body ${problem}.`);
-  return body;
+  return bounded(params, 'The body');
 }
 
-/** The parameters in the URL of a GET. Errors: BAD_USER_INPUT. */
+/** The parameters in the URL of a GET. Of two with one name the last counts. Errors: BAD_USER_INPUT. */
 export function parseUrlParams(url: string): unknown {
   const query = queryOf(url);
-  const text = (name: string) => {
-    const [value, ...others] = query.getAll(name);
-    if (others.length === 0) return value;
-    throw new RequestError(
-      'BAD_USER_INPUT',
-      `The URL gives "${name}" ${others.length + 1} times; give it once.`,
-    );
-  };
+  const text = (name: string) => query.getAll(name).at(-1);
   const json = (name: string): unknown => {
     const given = text(name);
     try {
@@ -106,7 +94,7 @@ export function parseUrlParams(url: string): unknown {
       throw new RequestError('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
     }
   };
-  return {
+  const params = {
     query: text('query'),
     operationName: text('operationName') || undefined,
     documentId: text('documentId'),
@@ -114,67 +102,40 @@ export function parseUrlParams(url: string): unknown {
     variables: json('variables'),
     extensions: json('extensions'),
   };
+  return bounded(params, 'The URL');
 }
 
 /** No input of the schema is half as deep. */
 const maxDepth = 32;
-/** The most texts, objects and lists in a body. No operation needs more. */
+/** The most texts, objects and lists in a request. No operation needs more. */
 const maxParts = 4000;
 
 /**
- * Finds problems that JSON.parse accepts: JSON that is too deep or has too many parts, or two members
- * with one name. Examines only brackets, commas and texts: JSON.parse finds all other errors.
+ * The parameters, unless they are too deep or have too many parts. Visits them level by level, because recursion could overflow the
+ * stack. Errors: BAD_USER_INPUT.
  */
-function findProblem(text: string): string | null {
-  /** The names so far in each open object; null for an open list. */
-  const open: (Set<string> | null)[] = [];
+function bounded(params: unknown, source: 'The body' | 'The URL'): unknown {
   let parts = 0;
-  /** Whether the next text is the name of a member. */
-  let beforeName = false;
-  for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
-      case '{':
-        open.push(new Set());
-        beforeName = true;
-        break;
-      case '[':
-        open.push(null);
-        beforeName = false;
-        break;
-      case '}':
-      case ']':
-        open.pop();
-        continue;
-      case ',':
-        beforeName = open.at(-1) instanceof Set;
-        continue;
-      case '"': {
-        const end = endOfText(text, at);
-        if (beforeName) {
-          const written = text.slice(at, end + 1);
-          const name: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
-          if (open.at(-1)?.has(name)) return 'names a member twice in one object';
-          open.at(-1)?.add(name);
-          beforeName = false;
-        }
-        at = end;
-        break;
+  let level: readonly unknown[] = [params];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > maxDepth)
+      throw new RequestError('BAD_USER_INPUT', `${source} is more than ${maxDepth} levels deep.`);
+    const below: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      const isList = Array.isArray(value);
+      const members: readonly unknown[] = isList ? value : Object.values(value);
+      // A member's name is a text too.
+      if (!isList) parts += members.length;
+      for (const member of members) {
+        if (typeof member === 'object' && member !== null) below.push(member);
+        else if (typeof member !== 'string') continue;
+        parts++;
       }
-      default:
-        continue;
     }
-    if (++parts > maxParts) return `has more than ${maxParts} parts`;
-    if (open.length > maxDepth) return `is more than ${maxDepth} levels deep`;
+    if (parts > maxParts)
+      throw new RequestError('BAD_USER_INPUT', `${source} has more than ${maxParts} parts.`);
+    level = below;
   }
-  return null;
-}
-
-/** The position of the quote that ends the text which begins at `start`; the end of all, if there is no such quote. */
-function endOfText(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text[end - 1 - backslashes] === '\\') backslashes++;
-    if (backslashes % 2 === 0) return end;
-  }
-  return text.length;
+  return params;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { badUserInput } from '../errors.ts';
 import { ownCopy } from '../own-copy.ts';
 
 /**
@@ -31,13 +32,27 @@ export const headerPairs = (headers: readonly string[]): [string, string][] =>
 /**
  * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a
  * fragment. The target need not be a valid URL: `//:?a=b` has a query too.
+ * Errors: BAD_USER_INPUT if it is not UTF-8.
  */
 export function queryOf(target: string) {
   const [beforeFragment = ''] = target.split('#', 1);
   const start = beforeFragment.indexOf('?');
-  const query = new URLSearchParams(start === -1 ? '' : beforeFragment.slice(start + 1));
+  const text = start === -1 ? '' : beforeFragment.slice(start + 1);
+  if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
+  const query = new URLSearchParams(text);
   // Documents and the names of callers are kept for longer than the request.
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
+}
+
+/** Whether percent-encoded bytes are UTF-8: URLSearchParams would replace the others by U+FFFD. A `%` that encodes nothing is text. */
+function isUtf8(text: string): boolean {
+  if (!text.includes('%')) return true;
+  try {
+    decodeURIComponent(text.replaceAll(/%(?![\da-f]{2})/gi, '%25'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
