@@ -16,8 +16,9 @@ export interface ServerOptions extends GraphQLServerOptions {
   /** Whether another server listens for it (default: false). */
   readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
-  /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
+  /** As ListenOptions have them. */
   readonly writeDeadlineMs?: number | undefined;
+  readonly isBehindProxy?: boolean | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   /** How long /ready answers 503 before the server stops listening, in milliseconds. */
   readonly drainDelayMs?: number;
@@ -90,6 +91,7 @@ export async function serve(options: ServerOptions) {
           {
             capacity,
             writeDeadlineMs: options.writeDeadlineMs,
+            isBehindProxy: options.isBehindProxy,
             onUnreadable({ status, reason, origin }) {
               options.onHttpRefusal?.(status);
               const { headers, requestId } = checkRequest(
