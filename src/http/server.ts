@@ -13,8 +13,9 @@ export interface ServerOptions extends HandleOptions {
   /** Whether another server listens for it (default: false). */
   readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
-  /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
+  /** As ListenOptions have them. */
   readonly writeDeadlineMs?: number | undefined;
+  readonly isBehindProxy?: boolean | undefined;
   /** How long /ready answers 503 before the server stops listening, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Called with the reason when a request, or a part of one, is refused for lack of capacity. Must not throw. */
@@ -86,6 +87,7 @@ const listenFor = (handle: Handle, capacity: Capacity, options: ServerOptions) =
     {
       capacity,
       writeDeadlineMs: options.writeDeadlineMs,
+      isBehindProxy: options.isBehindProxy,
       onUnreadable({ status, reason, origin }) {
         options.onHttpRefusal?.(status);
         const head = { method: 'GET', url: '', headers: { origin } };
