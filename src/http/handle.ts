@@ -12,7 +12,7 @@ import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import { bodyWasRead, ClientDisconnected, parseBodyParams, parseUrlParams } from './body.ts';
 import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 import { createGraphiQL, type GraphiQLOptions } from './graphiql/page.ts';
-import { type Head, headerPairs, type Page, type Place, placeOf } from './head.ts';
+import { type Head, headerPairs, type Page, type Place, pathOf, placeOf } from './head.ts';
 import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 import { createRespond, type RespondOptions } from './respond.ts';
 import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
@@ -97,7 +97,8 @@ class ServedRequest implements RequestScope {
 
 /** The one entrance: every request, over node:http or Fetch, takes the steps of `handle`. */
 export function createHandle(options: HandleOptions) {
-  const { path = '/graphql', http, maxRequestBytes, logger, onHttpRefusal } = options;
+  const { http, maxRequestBytes, logger, onHttpRefusal } = options;
+  const path = pathOf(options.path ?? '/graphql');
   const rules = { ...http, maxRequestBytes };
   const identify = createIdentify(options.authenticate, options.rateLimiter ?? null);
   const graphiql = options.graphiql && createGraphiQL(options.graphiql, options.explains === true);

@@ -92,7 +92,7 @@ export function placeOf(
 }
 
 /** The path of a request target, without a slash at its end. */
-function pathOf(target: string): string {
+export function pathOf(target: string): string {
   const end = target.search(/[?#]/);
   const path = end === -1 ? target : target.slice(0, end);
   return path.endsWith('/') ? path.slice(0, -1) : path;
