@@ -7,9 +7,10 @@ import { otherSpellings } from '../contract/spelling.ts';
 import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Context, ReadContext } from './context.ts';
-import { clearedBy, ownIdIn } from './plugin/fields.ts';
+import { ownIdIn } from './plugin/fields.ts';
 import { shownId } from './plugin/list-item.ts';
 import { versionOf as recordVersion } from './record-version.ts';
+import { clearedBy } from './request-body.ts';
 
 /**
  * An update reads a record, changes it and writes it back whole, so that members which the update does not name keep their

@@ -4,10 +4,10 @@ import type { Body, Operation, OwnIds } from '../contract/operation.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { builder, type InputFields, type ObjectFields, type Types } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Defaults, viewIdOr } from './context.ts';
-import { toBody, toChanges } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import type { BankRef, BankTypes } from './plugin/node.ts';
 import { type RestRecord, updateRecord, type WriteOperation, type Written } from './record-update.ts';
+import { toBody, toChanges } from './request-body.ts';
 
 /** Makes the mutations that write records: see writes.ts. */
 

@@ -14,11 +14,12 @@ import { badUserInput } from '../errors.ts';
 import { Account } from './account.ts';
 import { Branch } from './branch.ts';
 import { Customer } from './customer.ts';
-import { listOf, toChanges } from './plugin/fields.ts';
+import { listOf } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { itemId } from './plugin/list-item.ts';
 import { Product } from './product.ts';
 import { defineWrites } from './record-writes.ts';
+import { toChanges } from './request-body.ts';
 import { Transaction } from './transaction.ts';
 
 /** The members of the metadata have the same names in REST. */
