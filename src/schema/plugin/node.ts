@@ -191,6 +191,13 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return this.parent?.root ?? this;
   }
 
+  /** The operation that reads a record. Errors: an Error for a type that nothing is read of. */
+  get readOperation(): Operation {
+    const { operation } = this.options.read ?? this.options.list ?? {};
+    if (operation === undefined) throw new Error(`No operation reads a ${this.noun}`);
+    return operation;
+  }
+
   /** The version of a record, which is computed once for each that was read. Errors: BANK_BAD_RESPONSE if a part of it is broken. */
   version(record: T['Item']): string {
     const { version } = this.options;
@@ -226,7 +233,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return new BankqlError(
       'BANK_BAD_RESPONSE',
       `The bank listed this ${this.noun} without an id among others: nothing tells which one it is.`,
-      { operation: this.options.list?.operation.id },
+      { operation: this.readOperation.id },
     );
   }
 

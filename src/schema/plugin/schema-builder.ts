@@ -76,10 +76,9 @@ function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: AnyBankRef): F
 /** The fields of a record for the one to which it belongs, if that is not the bank: its ids, and the link back to it. */
 function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, through: string): FieldMap {
   if (parent === null || parent === root) return {};
-  const { noun, names, options } = parent;
-  const operation = (options.read ?? options.list)?.operation.id;
+  const { noun, names } = parent;
   const own: FieldMap = {
-    [noun]: t.link(parent, { description: `The ${noun} ${through}. REST: ${operation}.` }),
+    [noun]: t.link(parent, { description: `The ${noun} ${through}. REST: ${parent.readOperation.id}.` }),
   };
   for (const name of names.filter((each) => !root.names.includes(each)))
     own[name] = t.exposeID(name, {
