@@ -7,7 +7,7 @@ import {
 } from '../../bank/credentials.ts';
 import { badUserInput } from '../../errors.ts';
 import type { Identity } from '../../load/callers.ts';
-import { headerValues, type IncomingHead, queryOf } from '../request.ts';
+import { headerValues, type IncomingHead, queryOf } from '../head.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '../../bank/credentials.ts';
 import { requestSentNothing } from '../../errors.ts';
 import { RequestError, retryLaterError } from '../../graphql/errors.ts';
-import { headerValues, type IncomingHead } from '../request.ts';
+import { headerValues, type IncomingHead } from '../head.ts';
 import { currentActivity, redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 import { rejectCredentials } from './header-credentials.ts';
