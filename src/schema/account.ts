@@ -10,6 +10,7 @@ import { builder } from './builder.ts';
 import { type ReadContext, viewIdOr } from './context.ts';
 import { Customer } from './customer.ts';
 import { restId, textOf } from './plugin/global-id.ts';
+import { checkPage, Page } from './plugin/list.ts';
 import {
   checkNotRepeated,
   contentHashOf,
@@ -20,17 +21,6 @@ import {
   itemId,
 } from './plugin/list-item.ts';
 import { type Linked, noteOtherId } from './plugin/node.ts';
-
-export const AccountScope = builder.enumType('AccountScope', {
-  description: 'Which accounts: the segment `{scope}` of getAccountsScope.',
-  values: {
-    PERMISSIONS: {
-      value: 'permissions',
-      description: 'Accounts that the caller may use. REST `permissions`.',
-    },
-    VIEWS: { value: 'views', description: 'The account as its views show it. REST `views`.' },
-  } as const satisfies Record<string, { value: Scope; description: string }>,
-});
 
 export interface AccountIds {
   readonly bankId: string;
@@ -263,17 +253,16 @@ builder.bankNode(Account, {
       args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
       ids: (account, { viewId }) => ({ ...accountOf(account), viewId: restId('viewId', viewId) }),
     }),
-    accounts: t.bankList(Account, {
-      description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
-      args: {
-        scope: t.arg({
-          type: AccountScope,
-          required: true,
-          defaultValue: 'permissions',
-          description: 'All accounts of the caller, or the views of this one.',
-        }),
+    views: t.field({
+      type: [Account],
+      nullable: { list: true, items: true },
+      description: 'The account as its views show it, which the bank lists. REST: getAccountsScope.',
+      fromIds: true,
+      async resolve(ids, _args, context) {
+        const list = { ...accountOf(ids), scope: 'views' as const };
+        const accounts = await loadAccounts(list, context);
+        return new Page(accounts, checkPage({}), accountsIn(accounts, list), context).nodes;
       },
-      ids: (account, { scope }) => ({ ...accountOf(account), scope }),
     }),
     owners: t.links(Customer, {
       description:
@@ -303,16 +292,8 @@ builder.objectFields(Bank, (t) => ({
     ids: viewOf,
   }),
   accounts: t.bankList(Account, {
-    description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
-    args: {
-      ...whichAccount,
-      scope: t.arg({
-        type: AccountScope,
-        required: true,
-        defaultValue: 'views',
-        description: 'All accounts of the caller, or the views of this one.',
-      }),
-    },
-    ids: (bank, args, context) => ({ ...viewOf(bank, args, context), scope: args.scope }),
+    description: 'The accounts that the caller may use, as this one lists them. REST: getAccountsScope.',
+    args: whichAccount,
+    ids: (bank, args, context) => ({ ...viewOf(bank, args, context), scope: 'permissions' as const }),
   }),
 }));

@@ -1,5 +1,4 @@
 import { unwrap } from '../bank/answer.ts';
-import { validateBankId } from '../bank/ids.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, transaction } from '../contract/transaction.ts';
@@ -16,6 +15,7 @@ export const Transaction = builder.bankRef(transaction, {
 
 builder.bankNode(Transaction, {
   fields: (t) => ({
+    // The record names it too, as the bank wrote it: it is shown once, by the id that reads it.
     accountId: t.exposeID('accountId', {
       nullable: false,
       description: 'The account through which it was read, from the path.',
@@ -31,22 +31,6 @@ builder.bankNode(Transaction, {
     account: t.link(Account, {
       description: 'The account through which it was read. REST: getAccountsScope.',
       ids: accountOf,
-    }),
-    thisAccount: t.link(Account, {
-      description: 'The account that `thisAccountId` names, through the same view. REST: getAccountsScope.',
-      fromRecord: true,
-      ids: (node) => {
-        const { record } = node;
-        const accountId = unwrap(record.this_account);
-        if (!accountId) return null;
-        const bankId = namedObject(record, 'this_account')?.bank_id;
-        return {
-          bankId:
-            typeof bankId === 'string' && bankId !== '' ? validateBankId('a bank', bankId) : node.bankId,
-          accountId: validateBankId('an account', accountId),
-          viewId: node.viewId,
-        };
-      },
     }),
     otherAccount: t.link(OtherAccount, {
       description:

@@ -6,17 +6,18 @@ import { accountOf } from '../support/records.ts';
 const { bank, ask } = await shareBankqlFixture();
 
 const selection = 'bankId accountId viewId label';
-const list = (scope: string, view = '') =>
-  `{ bank { accounts(accountId: "ACC", scope: ${scope}${view}) { totalCount nodes { ${selection} } } } }`;
+const list = (view = '') =>
+  `{ bank { accounts(accountId: "ACC"${view}) { totalCount nodes { ${selection} } } } }`;
 const whole = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner', label: 'label' };
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
+const permissions = views.replace('views', 'permissions');
 
 test('an account of a list without one of its fields is read again only if that field is selected', async () => {
   const { swift_bic, ...listed } = accountRecord;
   const second = views.replace('ACC', 'ACC-2');
   bank.on(views, { body: { accounts: [listed, { ...listed, id: 'ACC-2' }] } });
   bank.on(second, { body: { accounts: [{ ...accountRecord, id: 'ACC-2' }] } });
-  const linked = (more: string) => `{ bank { accounts(accountId: "ACC") { nodes {
+  const linked = (more: string) => `{ bank { account(accountId: "ACC") { nodes: views {
     view(viewId: "owner") { label types balance { amount } owners { customerId } ${more} } } } } }`;
   const view = {
     label: 'label',
@@ -25,12 +26,12 @@ test('an account of a list without one of its fields is read again only if that 
     owners: [{ customerId: 'owner-1' }, { customerId: 'owner-2' }],
   };
 
-  expect(await ask(linked(''))).toEqual({ data: { bank: { accounts: { nodes: [{ view }, { view }] } } } });
+  expect(await ask(linked(''))).toEqual({ data: { bank: { account: { nodes: [{ view }, { view }] } } } });
   expect(bank.lines()).toEqual([views]);
 
   // The list was the answer to the first account's own read: there is nothing else to ask for.
   const nodes = [{ view: { ...view, swiftBic: null } }, { view: { ...view, swiftBic: swift_bic } }];
-  expect(await ask(linked('swiftBic'))).toEqual({ data: { bank: { accounts: { nodes } } } });
+  expect(await ask(linked('swiftBic'))).toEqual({ data: { bank: { account: { nodes } } } });
   expect(bank.lines()).toEqual([views, views, second]);
 });
 
@@ -69,25 +70,24 @@ describe('account', () => {
 
 describe('accounts', () => {
   test('answers all entries, each by its own id; one without an id among others has none, and the rest of it is there', async () => {
-    bank.on(views, {
+    bank.on(permissions, {
       body: { accounts: [accountRecord, accountOf({ id: 'B' }), { ...accountRecord, id: undefined }] },
     });
-    const result = await ask(list('VIEWS'));
+    const result = await ask(list());
     const nodes = [whole, { ...whole, accountId: 'B', label: null }, { ...whole, accountId: null }];
     expect(result).toEqual({ data: { bank: { accounts: { totalCount: 3, nodes } } } });
-    expect(bank.lines()).toEqual([views]);
+    expect(bank.lines()).toEqual([permissions]);
   });
 
-  test('asks for the scope that is named, or `views`, through the view that is named', async () => {
-    const permissions = 'GET /v1/api/banks/BANK/accounts/ACC/owner/permissions';
-    const ofPublic = 'GET /v1/api/banks/BANK/accounts/ACC/public/permissions';
+  test('asks for `permissions`, through the view that is named; `views` of the account for the other scope', async () => {
+    const ofPublic = permissions.replace('owner', 'public');
     bank.otherwise({ body: { accounts: [] } }).on(ofPublic, { body: { accounts: [accountRecord] } });
-    await ask('{ bank { accounts(accountId: "ACC") { totalCount } } }');
-    await ask(list('PERMISSIONS'));
-    expect(await ask(list('PERMISSIONS', ', viewId: "public"'))).toEqual({
+    await ask(list());
+    expect(await ask(list(', viewId: "public"'))).toEqual({
       data: { bank: { accounts: { totalCount: 1, nodes: [{ ...whole, viewId: 'public' }] } } },
     });
-    expect(bank.lines()).toEqual([views, permissions, ofPublic]);
+    await ask('{ bank { account(accountId: "ACC", viewId: "public") { views { accountId } } } }');
+    expect(bank.lines()).toEqual([permissions, ofPublic, views.replace('owner', 'public')]);
   });
 });
 

@@ -284,7 +284,7 @@ describe('an account that a list of the same view brought', () => {
   test('is asked for anew behind a write', async () => {
     await using fixture = await startWith([inList('A')], {});
     const put = `putAccount(input: { accountId: "A", account: { balance: {} } }) {
-      account { label accounts { nodes { view(viewId: "owner") { label } } } }
+      account { label bank { accounts(accountId: "A") { nodes { view(viewId: "owner") { label } } } } }
     }`;
     await fixture.ask(`mutation { a: ${put} b: ${put} }`);
     const one = ['PUT /v1/api/banks/BANK/accounts/A', alone('A'), list];

@@ -63,7 +63,7 @@ export function fieldsOf<P>(
 ): FieldMap {
   const map: FieldMap = {};
   for (const field of recordFields(record)) {
-    const { name, isList, also } = field;
+    const { name, isList, also, listOf: parts } = field;
     if (field.isOwnId || omit.includes(name)) continue;
     const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
     const description = descriptionOf(field, 'answer');
@@ -72,13 +72,13 @@ export function fieldsOf<P>(
     map[name] = isList
       ? t.field({
           type: [type],
-          nullable: { list: true, items: true },
+          nullable: { list: true, items: parts === undefined },
           description,
           shows: field,
           resolve,
         })
       : t.field({ type, description, shows: field, resolve });
-    if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
+    if (also !== undefined) map[also.name] = dateField(t, field, also, holder);
   }
   return map;
 }
@@ -87,7 +87,10 @@ export function fieldsOf<P>(
 type Parent = Values & { readonly record?: Values };
 
 /** If a field is selected, its link has read the record. */
-const resolverOf = ({ rest, isOnlyEntry, type }: Field, holder: Holder) => {
+const resolverOf = (field: Field, holder: Holder) => {
+  const { rest, isOnlyEntry, type, listOf: parts } = field;
+  if (parts !== undefined)
+    return ofSource((parent: Parent) => partsOfText(parts, recordIn(parent, holder)[rest]));
   if (isOnlyEntry) return ofSource((parent: Parent) => listOf(recordIn(parent, holder)[rest]));
   if (typeof type === 'string' || !isPlaced(type)) return propertyResolver(rest, holder);
   return ofSource((parent: Parent) => partsOf(parent, recordIn(parent, holder)[rest]));
@@ -112,32 +115,37 @@ function partsOf(parent: Parent, value: unknown): unknown {
 const recordIn = (parent: Parent, holder: Holder): Values =>
   holder === null ? parent : (parent.record as Values);
 
-/** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
-function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
+/** A text; null for any other value. Errors: the BANK_BAD_RESPONSE in its place. */
+function textOf(value: unknown): string | null {
+  const text = unwrap(value);
+  return typeof text === 'string' ? text : null;
+}
+
+/** The parts of a text that is a list. Errors: the BANK_BAD_RESPONSE in its place. */
+const partsOfText = (parts: 'String' | 'ID', value: unknown): string[] | undefined =>
+  textOf(value)
+    // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
+    ?.split(parts === 'ID' ? /[\s,]+/ : ',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+/** The text of a list. Errors: BAD_USER_INPUT for an entry that would be read as none, or as several. */
+function textOfParts(entries: readonly string[], name: string): string {
+  if (entries.some((entry) => entry.trim() === '' || entry.includes(',')))
+    throw badUserInput(`An entry of ${name} cannot be empty or contain a comma.`, name);
+  return entries.map((entry) => entry.trim()).join(',');
+}
+
+/** The date in the text of another field. Errors: the BANK_BAD_RESPONSE in the place of the text. */
+function dateField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
   const { description, rest } = field;
-  const textIn = (record: Values): string | null => {
-    const text = unwrap(record[rest]);
-    return typeof text === 'string' ? text : null;
-  };
-  if ('list' in also)
-    return t.field({
-      type: [also.list],
-      description: `${description} As a list. REST \`${rest}\`.`,
-      shows: field,
-      resolve: (parent) =>
-        textIn(recordIn(parent as Parent, holder))
-          // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
-          ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
-          .map((entry) => entry.trim())
-          .filter((entry) => entry !== ''),
-    });
   return t.field({
     type: 'DateTime',
     description: `${description} Null if unreadable. REST \`${rest}\`.`,
     shows: field,
     resolve: (parent, _args, { session }) => {
       const record = recordIn(parent as Parent, holder);
-      const text = textIn(record);
+      const text = textOf(record[rest]);
       if (!text) return null;
       const date = parseDateTime(text);
       if (date === null) session.noteDrift({ operation: also.dateOf, field: rest }, record);
@@ -313,6 +321,7 @@ export function clearedBy(
 function restValue(field: Field, value: unknown, name: string): unknown {
   if (value === null || value === undefined) return value;
   if (field.isOnlyEntry) return onlyEntry(value, name);
+  if (field.listOf !== undefined) return textOfParts(value as readonly string[], name);
   const { type } = field;
   if (typeof type === 'object')
     return Array.isArray(value)
