@@ -73,6 +73,8 @@ fieldsProto.link = function link(ref, { ids, fromRecord, ...options }) {
 export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends InputFieldMap> {
   readonly description: string;
   readonly args?: Args;
+  /** If the list is always there. */
+  readonly nullable?: { readonly list: false; readonly items: true };
   /** The list, in the parent's record. */
   readonly entries: (
     parent: Parent,
@@ -87,9 +89,9 @@ export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends I
 // If the operation exceeds its limit of calls, one entry has the error, and the other unread entries are null.
 fieldsProto.links = function links(ref, { entries, ids, ...options }) {
   return this.field({
+    nullable: { list: true, items: true },
     ...options,
     type: [ref],
-    nullable: { list: true, items: true },
     resolve: (parent: unknown, args: never, context: object, info: Selection) => {
       const onError = reportLimitOnce();
       return unwrap(entries(parent, args))?.map((item, at) =>
