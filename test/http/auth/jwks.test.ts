@@ -161,7 +161,9 @@ describe('rotation', () => {
     const answer: (() => void)[] = [];
     issuer.behave = (response) => void answer.push(() => response.end(JSON.stringify({ keys: [fresh.jwk] })));
     pass(9 * 60_000);
-    const tokens = await Promise.all(Array.from({ length: 20 }, (_, n) => sign(old, claims({ jti: `${n}` }))));
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => sign(old, claims({ jti: `${n}` }))),
+    );
     const askAll = async () =>
       new Set((await Promise.all(tokens.map((token) => ask(bankql, token)))).map(({ status }) => status));
     expect(await askAll()).toEqual(new Set([200]));
@@ -175,6 +177,31 @@ describe('rotation', () => {
     issuer.keys = [old.jwk];
     pass(10 * 60_000);
     expect(await statusOf(bankql, fresh)).toBe(401);
+  });
+
+  test('a set has its number only once it is in use: what an earlier one verified is not remembered as its own', async () => {
+    const { now, pass } = clock();
+    const number = Promise.withResolvers<number | null>();
+    const keys = createJwks({
+      url: issuer.jwksUrl,
+      proxyUrl: null,
+      times: { now },
+      onFailure: () => {},
+      // The set has arrived and is not in use: the next lookup still finds the key that was taken back.
+      onSkipped: () => queueMicrotask(() => number.resolve(find('old').then(() => current))),
+    });
+    let current: number | null = null;
+    const find = (kid: string) => {
+      current = keys.current();
+      return keys({ alg: 'ES256', kid }, { payload: '', signature: '' });
+    };
+    await find('old');
+    pass(9 * 60_000);
+    issuer.behave = (response) => void response.end(JSON.stringify({ keys: [null, fresh.jwk] }));
+    await find('old');
+    expect(await number.promise).toBe(1);
+    await find('fresh');
+    expect(keys.current()).toBe(2);
   });
 
   test('an expired token is 401 without a fetch, also if its key was removed', async () => {
