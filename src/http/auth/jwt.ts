@@ -63,7 +63,8 @@ export function authenticateByToken(
     const id = hash('sha256', token, 'base64');
     const keySet = keys.current();
     const known = verified.get(id);
-    if (known !== undefined && known.keySet === keySet && Date.now() / 1000 < known.until) return known.caller;
+    if (known !== undefined && known.keySet === keySet && Date.now() / 1000 < known.until)
+      return known.caller;
     if (token.length > maxTokenLength) throw new TokenTooLong();
     refuseExpired(token);
     const payload = await payloadOf(token);

@@ -188,12 +188,12 @@ describe('rotation', () => {
       times: { now },
       onFailure: () => {},
       // The set has arrived and is not in use: the next lookup still finds the key that was taken back.
-      onSkipped: () => queueMicrotask(() => number.resolve(find('old').then(() => current))),
+      onSkipped: () => queueMicrotask(() => void find('old').then(() => number.resolve(current))),
     });
     let current: number | null = null;
-    const find = (kid: string) => {
+    const find = async (kid: string) => {
       current = keys.current();
-      return keys({ alg: 'ES256', kid }, { payload: '', signature: '' });
+      await keys({ alg: 'ES256', kid }, { payload: '', signature: '' });
     };
     await find('old');
     pass(9 * 60_000);
