@@ -15,9 +15,11 @@ import { findById } from '../loaders/loaders.ts';
 import { Account, accountOf, isCodeOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
+import { Payee } from './payee.ts';
+import { nullOnError } from './plugin/field-extensions.ts';
 import { omitNullish } from './plugin/fields.ts';
-import { notGlobalId } from './plugin/global-id.ts';
-import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './plugin/list-item.ts';
+import { notGlobalId, restId } from './plugin/global-id.ts';
+import { isOwnName, isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './plugin/list-item.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
@@ -194,14 +196,51 @@ builder.bankNode(OtherAccount, {
       fromRecord: true,
       ids: (other, { viewId }) => linkedAccountOf(other, viewId),
     }),
+    payee: t.field({
+      type: Payee,
+      description:
+        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code. REST: getOtherAccounts, if it was not read.",
+      resolve: (other, _args, context) => payeeOf(other, context),
+    }),
   }),
 });
 
+type PayeeIds = typeof Payee.$inferType;
+
+/** A counterparty that was read, with the list that contains it if it came from one. */
+interface ReadOtherAccount extends ViewIds {
+  readonly record: OtherAccountRecord;
+  readonly list?: readonly OtherAccountRecord[] | undefined;
+}
+
+/**
+ * Whom to pay to pay a counterparty. The interface does not say what `to` takes of one: its `id` and the code of its bank are the only
+ * values of the kind that a reference to an account has (an IBAN or a number is none, and `bank` may be a name). What remains open is
+ * not payable: the money could go to somebody else.
+ * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
+ */
+function payeeOf(other: ReadOtherAccount, context: ReadContext): PayeeIds | null | Promise<PayeeIds | null> {
+  const accountId = unwrap(other.record.id);
+  const bankId = bankCodeOf(other);
+  if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
+  const payeeIn = (list: readonly OtherAccountRecord[]) =>
+    isOwnName(list, itemId, accountId) ? { accountId, bankId } : null;
+  return other.list === undefined ? loadAll(other, context).then(payeeIn) : payeeIn(other.list);
+}
+
+/** The code of a counterparty's bank; null if the record has none, or two banks. Errors: BANK_BAD_RESPONSE. */
+function bankCodeOf({ bankId, record }: ReadOtherAccount): string | null {
+  const [bank, bic] = [unwrap(record.bank), unwrap(record.swift_bic)];
+  if (!bic) return isCodeOf(bankId, bank) ? bankId : null;
+  if (isCodeOf(bankId, bic)) return bankId;
+  return isCodeOf(bankId, bank) ? null : bic;
+}
+
+/** Whether the input of a payment takes an id. */
+const isTaken = (id: string): boolean => nullOnError(() => restId('to', id)) !== null;
+
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
-function linkedAccountOf(
-  other: ViewIds & { readonly record: OtherAccountRecord },
-  viewId: string | null | undefined,
-): ViewIds | null {
+function linkedAccountOf(other: ReadOtherAccount, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = other.record;
   if (![bank, swift_bic].some((code) => isCodeOf(other.bankId, code))) return null;
   const accountId = unwrap(id);

@@ -71,14 +71,11 @@ const segments: readonly Place[] = [
   inputOf('makeTransaction.bankId', `bankId: $id, accountId: "A", ${payment}`),
   inputOf('makeTransaction.accountId', `accountId: $id, ${payment}`),
   // No path's, but the payload leads to the accounts that they name, and a payment cannot be refused afterwards.
-  ...['to', 'from'].flatMap((party) =>
-    ['bankId', 'accountId'].map((part) => {
-      const others = party === 'to' ? 'value: { amount: 1 }, idempotencyKey: "k"' : payment;
-      return inputOf(
-        `makeTransaction.${party}.${part}`,
-        `accountId: "A", ${party}: { ${part}: $id }, ${others}`,
-      );
-    }),
+  ...['bankId: $id, accountId: "A"', 'accountId: $id'].map((to) =>
+    inputOf(
+      `makeTransaction.to.${to.split(':')[0]}`,
+      `accountId: "A", to: { ${to} }, value: { amount: 1 }, idempotencyKey: "k"`,
+    ),
   ),
 ];
 
@@ -212,7 +209,7 @@ test('an empty code names no bank, from a client and from the bank', async () =>
 });
 
 test.each([
-  ['makeTransaction', 'from: { bankId: "" }, value: { amount: 1 }'],
+  ['makeTransaction', 'value: { amount: 1 }'],
   ['putTransactionRequest', 'transactionRequestType: "T"'],
 ])('%s sends no empty code of a bank', async (field, more) => {
   bank.otherwise({ status: 201, body: {} });

@@ -1,7 +1,9 @@
+import type { PayeeInput } from './gql/graphql.ts';
+
 /** A transfer as the person filled it in. */
 export interface Draft {
   readonly accountId: string;
-  readonly to: string;
+  readonly to: PayeeInput;
   readonly payee: string;
   readonly amount: string;
   readonly currency: string;
