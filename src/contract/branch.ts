@@ -53,7 +53,7 @@ const meta = record('BranchMeta', "A branch's metadata.", {
 });
 
 /** A branch (model BranchAtmDef). */
-export const branch = record('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
+export const branch = record('Branch', 'A branch of a bank.', {
   acceptsDeposits: boolean.meta({
     description: 'Whether it takes deposits.',
     notes: { changes: ': it cannot be cleared' },

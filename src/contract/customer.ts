@@ -6,7 +6,7 @@ import { keyValue, nameBox } from './shared-parts.ts';
 
 const keyValues = z.array(keyValue).nullish();
 
-export const customer = record('Customer', 'A customer of a bank. REST: getCustomer.', {
+export const customer = record('Customer', 'A customer of a bank.', {
   bank_id: textsOrText
     .nullish()
     .meta({ name: 'bankIds', description: 'The banks whose customer it is.', holdsIds: true }),

@@ -5,7 +5,7 @@ import { bodyOf, record } from './record.ts';
 import { dateText } from './shared-parts.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
-export const message = record('Message', 'A message to a customer. REST: getMessagesOwner.', {
+export const message = record('Message', 'A message to a customer.', {
   message: text.nullish().meta({ description: 'The text.', requiredInBodies: true }),
   from_department: text
     .nullish()

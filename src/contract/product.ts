@@ -4,7 +4,7 @@ import { get, operation, put, query } from './operation.ts';
 import { bodyOf, record } from './record.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
-export const product = record('Product', 'A product of a bank. REST: getProduct, or postProducts.', {
+export const product = record('Product', 'A product of a bank.', {
   bank_id: textsOrText.nullish().meta({
     name: 'bankIds',
     description: 'The banks that offer the product.',

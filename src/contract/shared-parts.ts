@@ -40,15 +40,15 @@ export const amount = record(
   'Money',
   'An amount in a currency.',
   { currency, amount: decimal.meta(howMuch) },
-  { keepsOrder: true, input: { name: 'AmountInput', description: 'Money whose amount REST requires.' } },
+  { keepsOrder: true, input: { name: 'AmountInput', description: 'An amount in a currency.' } },
 );
 
-export const keyValue = record('KeyValue', 'A value with a name of its own (REST model StringValues).', {
+export const keyValue = record('KeyValue', 'A value with a name of its own.', {
   key: text.describe('What the value is called, such as `date_of_birth`.'),
   string: text.nullish().meta({ name: 'value', description: 'The value.' }),
 });
 
-export const nameBox = record('NameBox', 'A name on its own (REST model FaceImage).', {
+export const nameBox = record('NameBox', 'A name on its own.', {
   name: text.describe('The name.'),
 });
 

@@ -6,7 +6,7 @@ import { accountRef, amount, dateText, money } from './shared-parts.ts';
 
 const freeText = { answer: ', a free text' } as const;
 
-const details = record('TransactionDetails', 'The amount, the times and the people. REST `details`.', {
+const details = record('TransactionDetails', 'The amount, the times and the people.', {
   approved_by_ip_address: text
     .nullish()
     .meta({ description: 'From which IP address it was approved.', requiredInBodies: true }),
@@ -34,7 +34,7 @@ const details = record('TransactionDetails', 'The amount, the times and the peop
 
 export const transactionMetadata = record(
   'TransactionMetadata',
-  'Notes about a transaction. REST `metadata` of a transaction.',
+  'Notes about a transaction.',
   {
     comments: textOrArray.nullish().meta({
       description: "The customer's notes about the transaction.",
@@ -57,28 +57,24 @@ export const transactionMetadata = record(
 export type TransactionMetadata = z.infer<typeof transactionMetadata>;
 
 /** A transaction (models TransactionDef and TransactionsResponse). */
-export const transaction = record(
-  'Transaction',
-  'A transaction, as seen through a view. REST: getTransaction.',
-  {
-    details: details
-      .nullish()
-      .meta({ description: 'The amount, the times and the people involved.', requiredInBodies: true }),
-    id: id.nullish().meta({ name: 'transactionId', description: "The transaction's id at the bank." }),
-    metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
-    other_account: reference.nullish().meta({
-      name: 'otherAccountId',
-      description: "The counterparty's id in the account's list.",
-      holdsIds: true,
-    }),
-    this_account: reference.nullish().meta({
-      name: 'thisAccountId',
-      description: 'The id of the account whose transaction it is.',
-      holdsIds: true,
-    }),
-    uuid: text.nullish().describe('The UUID of the transaction.'),
-  },
-);
+export const transaction = record('Transaction', 'A transaction, as seen through a view.', {
+  details: details
+    .nullish()
+    .meta({ description: 'The amount, the times and the people involved.', requiredInBodies: true }),
+  id: id.nullish().meta({ name: 'transactionId', description: "The transaction's id at the bank." }),
+  metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
+  other_account: reference.nullish().meta({
+    name: 'otherAccountId',
+    description: "The counterparty's id in the account's list.",
+    holdsIds: true,
+  }),
+  this_account: reference.nullish().meta({
+    name: 'thisAccountId',
+    description: 'The id of the account whose transaction it is.',
+    holdsIds: true,
+  }),
+  uuid: text.nullish().describe('The UUID of the transaction.'),
+});
 export type Transaction = z.infer<typeof transaction>;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */

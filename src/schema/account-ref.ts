@@ -11,7 +11,7 @@ export const AccountRef = builder.bankPart(accountRef);
 
 builder.objectFields(AccountRef, (t) => ({
   account: t.link(Account, {
-    description: 'The account; null if the record names none. REST: getAccountsScope.',
+    description: 'The account; null if the record names none.',
     args: {
       viewId: t.arg.id({
         description: "The view for reading the account; the record's by default.",
@@ -29,8 +29,7 @@ builder.objectFields(AccountRef, (t) => ({
   }),
   counterparty: t.field({
     type: OtherAccount,
-    description:
-      'The payee as a counterparty; null if the payer has no such counterparty. REST: getOtherAccounts.',
+    description: 'The payee as a counterparty; null if the payer has no such counterparty.',
     resolve: ({ record, bankId, accountId: payerId, viewId }, _args, context) => {
       const accountId = unwrap(record.account_id);
       if (!accountId || !payerId) return null;

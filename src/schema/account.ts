@@ -26,9 +26,9 @@ export const AccountScope = builder.enumType('AccountScope', {
   values: {
     PERMISSIONS: {
       value: 'permissions',
-      description: 'Accounts that the caller may use. REST `permissions`.',
+      description: 'Accounts that the caller may use.',
     },
-    VIEWS: { value: 'views', description: 'The account as its views show it. REST `views`.' },
+    VIEWS: { value: 'views', description: 'The account as its views show it.' },
   } as const satisfies Record<string, { value: Scope; description: string }>,
 });
 
@@ -254,17 +254,17 @@ builder.bankNode(Account, {
     }),
     accountId: t.id({
       description:
-        "The bank's id; the requested one if it answers none. Null for an account that the bank lists without an id among others. REST `id`.",
+        "The bank's id; the requested one if it answers none. Null for an account that the bank lists without an id among others.",
       fromIds: true,
       resolve: ({ accountId }) => accountId,
     }),
     view: t.link(Account, {
-      description: 'The same account through another of its views. REST: getAccountsScope.',
+      description: 'The same account through another of its views.',
       args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
       ids: (account, { viewId }) => ({ ...accountOf(account), viewId: restId('viewId', viewId) }),
     }),
     accounts: t.bankList(Account, {
-      description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
+      description: 'Accounts, as this one and the scope list them.',
       args: {
         scope: t.arg({
           type: AccountScope,
@@ -276,8 +276,7 @@ builder.bankNode(Account, {
       ids: (account, { scope }) => ({ ...accountOf(account), scope }),
     }),
     owners: t.links(Customer, {
-      description:
-        'The customers that `ownerIds` names; one that cannot be read is null with an error. REST: getCustomer for each distinct owner.',
+      description: 'The customers that `ownerIds` names; one that cannot be read is null with an error.',
       entries: ({ record }) => record.owners,
       ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
       shows: recordField(account, 'owners'),
@@ -298,12 +297,12 @@ const viewOf = (
 
 builder.objectFields(Bank, (t) => ({
   account: t.link(Account, {
-    description: 'An account through one of its views. REST: getAccountsScope.',
+    description: 'An account through one of its views.',
     args: whichAccount,
     ids: viewOf,
   }),
   accounts: t.bankList(Account, {
-    description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
+    description: 'Accounts, as this one and the scope list them.',
     args: {
       ...whichAccount,
       scope: t.arg({

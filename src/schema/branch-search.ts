@@ -69,10 +69,10 @@ const NearInput = builder.inputType('NearInput', {
 });
 
 const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'Selects branches; the bank searches. REST: postBranches.',
+  description: 'Selects branches; the bank searches.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
-    name: t.string({ description: 'The name to look for. REST `name`.' }),
+    id: t.id({ required: true, description: 'The id to look for.' }),
+    name: t.string({ description: 'The name to look for.' }),
   }),
 });
 

@@ -4,6 +4,7 @@ import { bankIdDescription, bankIdOr } from './context.ts';
 import { Message } from './message.ts';
 import { toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
+import { calls } from './rest-extensions.ts';
 
 builder.relayMutationField(
   'putCustomerMessage',
@@ -16,7 +17,8 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Leaves a message for a customer. REST: the customer message PUT.',
+    description: 'Leaves a message for a customer.',
+    extensions: calls(putCustomerMessage),
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = {
         bankId: bankIdOr(defaults, input.bankId),
@@ -31,7 +33,8 @@ builder.relayMutationField(
     outputFields: (t) => ({
       message: t.expose('message', {
         type: Message,
-        description: 'Null if the bank answered without it. Costs no further REST call.',
+        description: 'The message; null if the bank answered without it.',
+        extensions: calls(),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
     }),

@@ -24,7 +24,7 @@ builder.bankNode(Metadata, { omit: ['version'] });
 
 builder.queryField('metadata', (t) =>
   t.bankList(Metadata, {
-    description: 'Metadata entries with this id. REST: postMetadata.',
+    description: 'Metadata entries with this id.',
     args: {
       id: t.arg.id({
         required: true,

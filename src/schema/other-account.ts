@@ -20,17 +20,17 @@ import { nullOnError } from './plugin/field-extensions.ts';
 import { omitNullish } from './plugin/fields.ts';
 import { notGlobalId, restId } from './plugin/global-id.ts';
 import { isOwnName, isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './plugin/list-item.ts';
+import { calls } from './rest-extensions.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description:
-    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list. REST: postOtherAccounts, or getOtherAccounts.',
+    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list.',
   fields: (t) => ({
     iban: t.string({
-      description:
-        'The international account number, in any case, with or without spaces. REST `IBAN`, sent in capitals and without spaces.',
+      description: 'The international account number, in any case, with or without spaces.',
     }),
-    id: t.id({ description: 'The id to look for. REST `id`.' }),
+    id: t.id({ description: 'The id to look for.' }),
   }),
 });
 
@@ -182,12 +182,12 @@ builder.bankNode(OtherAccount, {
       description: 'The view through which it is seen, from the path.',
     }),
     account: t.link(Account, {
-      description: 'The account that it is a counterparty of. REST: getAccountsScope.',
+      description: 'The account that it is a counterparty of.',
       ids: accountOf,
     }),
     linkedAccount: t.link(Account, {
       description:
-        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
+        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null.",
       args: {
         viewId: t.arg.id({
           description: "The view through which it is read; the counterparty's by default.",
@@ -199,7 +199,8 @@ builder.bankNode(OtherAccount, {
     payee: t.field({
       type: Payee,
       description:
-        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code. REST: getOtherAccounts, if it was not read.",
+        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code.",
+      extensions: calls(getOtherAccounts),
       resolve: (other, _args, context) => payeeOf(other, context),
     }),
   }),
@@ -254,7 +255,7 @@ function linkedAccountOf(other: ReadOtherAccount, viewId: string | null | undefi
 
 builder.objectFields(Account, (t) => ({
   otherAccount: t.link(OtherAccount, {
-    description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
+    description: 'One counterparty of the account.',
     args: {
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
     },
@@ -264,8 +265,7 @@ builder.objectFields(Account, (t) => ({
     }),
   }),
   otherAccounts: t.bankList(OtherAccount, {
-    description:
-      'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
+    description: 'Counterparties of the account.',
     args: search,
     load: loadOtherAccounts,
   }),

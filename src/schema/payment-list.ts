@@ -134,7 +134,7 @@ export const searchPayments = (
 const PaymentConnection = builder.connectionObject({
   type: PaymentObject,
   name: 'PaymentConnection',
-  description: 'Payments, newest first. Costs no REST call.',
+  description: 'Payments, newest first.',
   fields: (t) => ({
     nodes: t.field({
       type: [PaymentObject],
@@ -152,7 +152,7 @@ const PaymentConnection = builder.connectionObject({
 const paymentsField = {
   type: PaymentConnection,
   description:
-    "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
+    "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are.",
   args,
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;

@@ -42,8 +42,8 @@ async function loadAll(
 const ProductFilter = builder.inputType('ProductFilter', {
   description: 'Which products: the bank decides which of them an id finds.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
-    name: t.string({ description: 'The name to look for. REST `name`.' }),
+    id: t.id({ required: true, description: 'The id to look for.' }),
+    name: t.string({ description: 'The name to look for.' }),
   }),
 });
 
@@ -70,12 +70,12 @@ builder.bankNode(Product);
 
 builder.objectFields(Bank, (t) => ({
   product: t.link(Product, {
-    description: 'A product by id. REST: getProduct.',
+    description: 'A product by id.',
     args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
     ids: ({ bankId }, { productId }) => ({ bankId, productId: restId('productId', productId) }),
   }),
   products: t.bankList(Product, {
-    description: 'Products of the bank. REST: postProducts.',
+    description: 'Products of the bank.',
     args: {
       filter: t.arg({
         type: ProductFilter,

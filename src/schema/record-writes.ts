@@ -8,6 +8,7 @@ import { toBody, toChanges } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import type { BankRef, BankTypes } from './plugin/node.ts';
 import { type RestRecord, updateRecord, type WriteOperation, type Written } from './record-update.ts';
+import { calls } from './rest-extensions.ts';
 
 /** Makes the mutations that write records: see writes.ts. */
 
@@ -83,7 +84,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
         ...put.fields?.(t),
         [noun]: t.field({
           type: builder.bankInput(shape, {
-            description: `A whole record, as ${write.id} sends it: what is left out is lost.`,
+            description: `A whole record: what is left out is lost.`,
           }),
           required: true,
           description: 'The record as it is to be: what it leaves out is lost.',
@@ -91,7 +92,8 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
       }),
     },
     {
-      description: `Writes ${article} ${noun} whole; \`${updateName}\` changes a part. REST: ${write.id}.`,
+      description: `Writes ${article} ${noun} whole; \`${updateName}\` changes a part.`,
+      extensions: calls(write),
       resolve: async (_root, args, { session, defaults }) => {
         const input = inputOf(args);
         const named = idsOf(input, put.ids ?? ids, put.view !== undefined, defaults);
@@ -104,7 +106,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
         return { ids: written, record: put.hidesAnswer ? null : answer, trackId } as WrittenOf<T>;
       },
     },
-    payloadOf(ref, { read, write }, put.shown),
+    payloadOf(ref, put.shown),
   );
 
   builder.relayMutationField(
@@ -128,8 +130,8 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
       }),
     },
     {
-      description:
-        update.description ?? `Changes a part of ${article} ${noun}. REST: ${read.id}, ${write.id}.`,
+      description: update.description ?? `Changes a part of ${article} ${noun}.`,
+      extensions: calls(read, write),
       resolve: (_root, args, context) => {
         const input = inputOf(args) as UpdateInput;
         const named = idsOf(input, update.ids ?? ids, update.hasView === true, context.defaults);
@@ -146,7 +148,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
         }) as Promise<WrittenOf<T>>;
       },
     },
-    payloadOf(ref, { read, write }),
+    payloadOf(ref),
   );
 }
 
@@ -179,13 +181,12 @@ function idsOf(input: Input, names: Ids, hasView: boolean, defaults: Defaults): 
  */
 const payloadOf = <T extends BankTypes>(
   ref: BankRef<Types, T>,
-  { read, write }: { readonly read: Operation; readonly write: Operation },
   shown = 'as the bank answered it, or read again.',
 ) => ({
-  description: `The bank's answer to ${write.id}.`,
+  description: 'The record after the write.',
   outputFields: (t: ObjectFields<WrittenOf<T>>) => ({
     [ref.noun]: t.link(ref, {
-      description: `The record ${shown} REST then: ${read.id}.`,
+      description: `The record ${shown}`,
       fromRecord: true,
       ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },
     }),

@@ -29,11 +29,11 @@ builder.bankNode(Transaction, {
       description: 'The transaction id, from the path.',
     }),
     account: t.link(Account, {
-      description: 'The account through which it was read. REST: getAccountsScope.',
+      description: 'The account through which it was read.',
       ids: accountOf,
     }),
     thisAccount: t.link(Account, {
-      description: 'The account that `thisAccountId` names, through the same view. REST: getAccountsScope.',
+      description: 'The account that `thisAccountId` names, through the same view.',
       fromRecord: true,
       ids: (node) => {
         const { record } = node;
@@ -49,8 +49,7 @@ builder.bankNode(Transaction, {
       },
     }),
     otherAccount: t.link(OtherAccount, {
-      description:
-        "The counterparty that `otherAccountId` names. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
+      description: 'The counterparty that `otherAccountId` names.',
       fromRecord: true,
       ids: (node) => {
         const { record } = node;
@@ -66,7 +65,7 @@ builder.bankNode(Transaction, {
 
 builder.objectField(Account, 'transaction', (t) =>
   t.link(Transaction, {
-    description: 'One transaction of the account. REST: getTransaction.',
+    description: 'One transaction of the account.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
     ids: (account, { transactionId }) => ({
       ...accountOf(account),

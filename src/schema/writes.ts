@@ -81,7 +81,7 @@ defineWrites(Account, {
   update: {
     hasView: true,
     description:
-      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, putAccountID.',
+      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
     // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
     changes(read, input) {
       const changes = toChanges(account, input.changes);
@@ -120,7 +120,7 @@ defineWrites(Transaction, {
   update: {
     name: 'annotateTransaction',
     verb: 'annotate',
-    description: "Changes a transaction's metadata only. REST: getTransaction, putTransactions.",
+    description: "Changes a transaction's metadata only.",
     ids: { accountId: 'The account through which it is read.', ...transactionIds },
     hasView: true,
     changed: transactionMetadata,
@@ -130,7 +130,7 @@ defineWrites(Transaction, {
       }),
       approvedByIpAddress: t.string({
         description:
-          'From which IP address it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
+          'From which IP address it was approved. The bank requires it: used only where the transaction has none.',
       }),
     }),
     path: (input) => ({ TYPE: metadataTypeOf(input) }),

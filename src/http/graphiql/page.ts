@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Plugin } from 'graphql-yoga';
 import { getOrMake } from '../../get-or-make.ts';
+import { fieldsInRest } from '../../schema/rest-extensions.ts';
+import { schema } from '../../schema/schema.ts';
 
 export interface GraphiQLOptions {
   /** The headers that GraphiQL's tabs send, such as those of the sandbox's alice; null for placeholders. */
@@ -84,6 +86,7 @@ const ownFiles = [
 const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  json: 'application/json',
   svg: 'image/svg+xml',
 };
 
@@ -106,6 +109,7 @@ async function loadAssets() {
     'editor.worker.js': bundle.editorWorkerService,
     'json.worker.js': bundle.jsonWorker,
     'graphql.worker.js': bundle.graphqlWorker,
+    'rest.json': JSON.stringify(fieldsInRest(schema)),
   };
   const files = [...own, ...Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)] as const)];
   const contents = createHash('sha256');

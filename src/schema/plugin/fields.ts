@@ -25,9 +25,9 @@ export type Values = Readonly<Record<string, unknown>>;
 type Place = 'answer' | 'input' | 'changes';
 
 /** A field of an answer is null if the bank leaves it out: docs/clients.md says so once for all of them. */
-function descriptionOf({ description, rest, notes = {} }: Field, place: Place): string {
+function descriptionOf({ description, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
-  return `${description} REST \`${rest}\`${note ?? ''}.`;
+  return note === undefined ? description : `${description.replace(/\.$/, '')}${note}.`;
 }
 
 /** The field of a record that has its own id; undefined if it has none. */
@@ -40,7 +40,7 @@ export function ownIdField<P>(t: ObjectFields<P>, of: z.ZodObject): FieldMap {
   const { name, description, rest } = own;
   return {
     [name]: t.id({
-      description: `${description} REST \`${rest}\` (not in every entry).`,
+      description: description,
       fromIds: true,
       // If the bank sent something other than text, the record holds an error here.
       resolve: ofSource((node: Parent) => node[name] ?? node.record?.[rest]) as never,
@@ -122,7 +122,7 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
   if ('list' in also)
     return t.field({
       type: [also.list],
-      description: `${description} As a list. REST \`${rest}\`.`,
+      description: `${description} As a list.`,
       shows: field,
       resolve: (parent) =>
         textIn(recordIn(parent as Parent, holder))
@@ -133,7 +133,7 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
     });
   return t.field({
     type: 'DateTime',
-    description: `${description} Null if unreadable. REST \`${rest}\`.`,
+    description: `${description} Null if unreadable.`,
     shows: field,
     resolve: (parent, _args, { session }) => {
       const record = recordIn(parent as Parent, holder);

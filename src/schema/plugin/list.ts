@@ -196,7 +196,7 @@ const connectionTo = (
     builder.connectionObject({
       type,
       name: `${type.name}Connection`,
-      description: `All ${plural}, or a page. Costs no further REST call.`,
+      description: `All ${plural}, or a page.`,
       fields: (t) => ({
         nodes: t.field({
           type: [type],

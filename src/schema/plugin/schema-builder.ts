@@ -60,10 +60,10 @@ function bankFields<P>(t: ObjectFields<P>, ref: AnyBankRef): FieldMap {
       nullable: false,
       fromIds: true,
       resolve: propertyResolver('bankId') as never,
-      description: 'The code of the bank through which it is read. Costs no REST call.',
+      description: 'The code of the bank through which it is read.',
     }),
     bank: t.link(root, {
-      description: `The bank through which the ${noun} is read. Costs no REST call.`,
+      description: `The bank through which the ${noun} is read.`,
       nullable: false,
       ids: (node) => ({ bankId: (node as Values).bankId }),
     }),
