@@ -1,7 +1,7 @@
 import { getTransaction } from '../contract/transaction.ts';
 import { getTransactionsRequest, type TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { Account, accountOf } from './account.ts';
+import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { receiptOf } from './payment.ts';
@@ -117,7 +117,7 @@ builder.objectField(Account, 'knownTransactions', (t) =>
     fromIds: true,
     async resolve(ids, { since, ...args }, context) {
       const page = checkPage(args);
-      const account = accountOf(ids);
+      const account = Account.pathOf(ids);
       const [requests, paid] = await Promise.all([
         loadRequests(account, context),
         paidFrom(account, context),

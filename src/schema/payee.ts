@@ -1,7 +1,7 @@
 import { type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
-import { toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
+import { toBody } from './request-body.ts';
 
 /** Whom a payment pays. An app gives a `Payee` back in a `PayeeInput`, and chooses nothing: a wrong choice pays somebody else. */
 
