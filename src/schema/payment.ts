@@ -164,10 +164,6 @@ PaymentObject.implement({
       description: "The status in the bank's answer, in its words; null for none.",
       resolve: (payment) => receiptOf(payment).status,
     }),
-    code: t.exposeString('code', {
-      description: 'The code that the mutation answered with, where it failed.',
-      deprecationReason: 'Use `failureCode`, which has the same values as an enum.',
-    }),
     failureCode: t.field({
       type: ErrorCodeEnum,
       description: 'Why it failed or is unknown; null if it did not, or not yet.',

@@ -13,7 +13,7 @@ import { members, serve, update, updateCases, versionIn } from '../support/updat
 
 const place = new URL('written-bodies.json', import.meta.url);
 
-const transaction = `uuid: "uuid" otherAccountId: "oa" thisAccountId: "ta" metadata: { ${members.metadata} } details: {
+const transaction = `uuid: "uuid" otherAccountId: "oa" accountId: "ta" metadata: { ${members.metadata} } details: {
   value: { amount: "1.00", currency: "EUR" } newBalance: { currency: "EUR", amount: "0.10" }
   approvedByIpAddress: "1" approvedByUserId: "2" cancelledByIpAddress: "3" cancelledByUserId: "4" completed: "5"
   description: "6" pausedByIpAddress: "7" pausedByUserId: "8" posted: "9" postedByIpAddress: "10" postedByUserId: "11"

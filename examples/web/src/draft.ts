@@ -1,9 +1,13 @@
-import type { PayeeInput } from './gql/graphql.ts';
+/** What `to` of a payment takes. */
+export interface Payee {
+  readonly accountId: string;
+  readonly bankId?: string;
+}
 
 /** A transfer as the person filled it in. */
 export interface Draft {
   readonly accountId: string;
-  readonly to: PayeeInput;
+  readonly to: Payee;
   readonly payee: string;
   readonly amount: string;
   readonly currency: string;

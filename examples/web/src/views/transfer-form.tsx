@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { format, parse } from '../amount.ts';
-import type { Draft } from '../draft.ts';
-import type { PayeeInput, PayeesQuery } from '../gql/graphql.ts';
+import type { Draft, Payee } from '../draft.ts';
+import type { PayeesQuery } from '../gql/graphql.ts';
 import { Field } from './field.tsx';
 
 interface TransferFormProps {
@@ -21,14 +21,13 @@ const other = 'other';
 interface Choice {
   readonly key: string;
   readonly name: string;
-  readonly to: PayeeInput;
+  readonly to: Payee;
 }
 
 /** Without what else Apollo knows of them, such as `__typename`: an input takes nothing else. */
-const idsOf = ({ accountId, bankId }: PayeeInput): PayeeInput => ({ accountId, bankId });
+const idsOf = ({ accountId, bankId }: Payee): Payee => ({ accountId, bankId });
 
-const isSame = (one: PayeeInput, other: PayeeInput) =>
-  one.accountId === other.accountId && one.bankId === other.bankId;
+const isSame = (one: Payee, other: Payee) => one.accountId === other.accountId && one.bankId === other.bankId;
 
 const present = <T,>(value: T | null | undefined): value is T => value != null;
 
