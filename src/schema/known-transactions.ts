@@ -77,6 +77,7 @@ const TransactionConnection = builder.connectionObject(
     fields: (t) => ({
       nodes: t.links(Transaction, {
         description: 'The transactions; one that cannot be read is null with an error.',
+        nullable: { list: false, items: true },
         entries: ({ nodes }) => [...nodes] as TransactionIds[],
         ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
       }),

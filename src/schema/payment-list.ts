@@ -132,12 +132,13 @@ export const searchPayments = (
 
 const PaymentConnection = builder.connectionObject({
   type: PaymentObject,
+  nodeNullable: false,
   name: 'PaymentConnection',
   description: 'Payments, newest first.',
   fields: (t) => ({
     nodes: t.field({
       type: [PaymentObject],
-      nullable: { list: true, items: true },
+      nullable: { list: false, items: false },
       resolve: ({ nodes }) => nodes as Iterable<PaymentRecord>,
     }),
     totalCount: t.int({
