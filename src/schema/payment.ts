@@ -33,7 +33,7 @@ export const idempotencyKeyDescription =
 const viewDescription = 'The view through which it is read; the configured one by default.';
 
 export const PaymentState = builder.enumType('PaymentState', {
-  description: 'How far a payment is.',
+  description: 'The state of a payment.',
   values: {
     PENDING: { description: 'Under way, or its end not yet recorded.' },
     DONE: { description: 'The bank confirmed it.' },
@@ -91,7 +91,7 @@ PaymentObject.implement({
     state: t.expose('state', {
       type: PaymentState,
       nullable: false,
-      description: 'Whether it is under way, done, refused or unknown.',
+      description: 'The state: under way, done, refused or unknown.',
     }),
     operation: t.exposeString('operation', {
       nullable: false,

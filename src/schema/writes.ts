@@ -118,7 +118,7 @@ defineWrites(Transaction, {
       }),
       approvedByIpAddress: t.string({
         description:
-          'From which IP address it was approved. The bank requires it: used only where the transaction has none.',
+          'The IP address from which it was approved: needed and used only if the transaction has none.',
       }),
     }),
     path: (input) => ({ TYPE: metadataTypeOf(input) }),

@@ -73,7 +73,7 @@ export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
   const { name, description, rest } = own;
   return {
     [name]: t.id({
-      description: description,
+      description,
       fromIds: true,
       // If the bank sent something other than text, the record holds an error here.
       resolve: ofSource((node: Parent) => (node[name] ?? node.record?.[rest]) as string | null),
