@@ -25,7 +25,7 @@ builder.objectFields(AccountRef, (t) => ({
       return {
         bankId: validateBankId('a bank', unwrap(record.bank_id) || bankId),
         accountId: validateBankId('an account', accountId),
-        viewId: restId('viewId', otherViewId ?? viewId ?? defaults.viewId),
+        viewId: otherViewId ?? viewId ?? defaults.viewId,
       };
     },
   }),

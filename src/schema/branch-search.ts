@@ -5,7 +5,6 @@ import { badUserInput } from '../errors.ts';
 import { builder, type InputFields } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { madeFrom } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
@@ -93,7 +92,7 @@ export type BranchSearch = InputShapeFromFields<typeof branchSearch>;
 
 /** The query for the bank; null for all branches. */
 export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
-  filter ? omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name }) : null;
+  filter ? omitNullish({ id: filter.id, name: filter.name }) : null;
 
 /**
  * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a

@@ -14,7 +14,6 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import { Account, isCodeOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
@@ -43,12 +42,10 @@ const search = builder.args((t) => ({
 
 type OtherAccountSearch = InputShapeFromFields<typeof search>;
 
-const filterId = (id: string | null | undefined) => (id == null ? undefined : notGlobalId('filter.id', id));
-
 /** The query for the bank; null for all counterparties. */
 function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   if (filter?.iban === null || filter?.iban === undefined) return null;
-  return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
+  return omitNullish({ IBAN: compactIban(filter.iban), id: filter.id });
 }
 
 function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccountRecord[]> {
@@ -67,7 +64,7 @@ function loadOtherAccounts(
     query === null
       ? loadAll(account, context)
       : context.session.loaders.postOtherAccounts.load({ ...account, query });
-  const id = query === null ? filterId(args.filter?.id) : null;
+  const id = query === null ? args.filter?.id : null;
   if ((id === null || id === undefined) && text === null) return listed;
   const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>

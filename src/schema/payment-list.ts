@@ -6,7 +6,6 @@ import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { type Edge, notACursor } from './plugin/list.ts';
 import { ViewerObject } from './viewer.ts';
 
@@ -72,7 +71,7 @@ async function pageOf(
   const before = placeAt('before', args.before);
   const filter = {
     states: states ?? undefined,
-    accountId: accountId == null ? undefined : notGlobalId('accountId', accountId),
+    accountId: accountId ?? undefined,
     since: since?.getTime(),
   };
   const [start, end] = isBackward ? [before, after] : [after, before];
