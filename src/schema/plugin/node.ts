@@ -218,6 +218,14 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return this.parent?.name === typename && this.parent !== this.root;
   }
 
+  /** Errors: an Error if neither the path of a type nor the arguments of its field have all ids of this type. */
+  checkIdsFrom(typename: string, args: object = {}): void {
+    const given = [...Object.keys(args), ...(bankRefs.get(typename)?.names ?? [])];
+    const missing = this.names.find((name) => !given.includes(name));
+    if (missing !== undefined)
+      throw new Error(`A link from ${typename} to ${this.name} needs \`ids\`: nothing gives it ${missing}`);
+  }
+
   /** The ids in paths, from those of a record or of what belongs to it. Errors: BANK_BAD_RESPONSE if the bank gave it no id. */
   pathOf(ids: { readonly [Name in keyof T['Path']]?: unknown }): T['Path'] {
     const path: Record<string, unknown> = {};
