@@ -45,35 +45,42 @@ export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { args, pothosOptions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    const paths = pothosOptions.payment ? [] : bankIdsIn(args, this.buildCache);
-    if (paths.length === 0) return resolver;
+    const places = pothosOptions.payment ? [] : bankIdsIn(args, this.buildCache);
+    if (places.length === 0) return resolver;
     return sameAs((parent, given, context, info) => {
-      for (const path of paths) refuseGlobalIds(given, path);
+      for (const place of places) refuseGlobalIds(given, place);
       return resolver(parent, given, context, info);
     }, resolver);
   }
 }
 
-/** The paths of the arguments that take ids of the bank's. */
+/** An argument that takes ids of the bank's: the steps to it, and its name in messages, without the `input` of mutations. */
+interface Place {
+  readonly steps: readonly string[];
+  readonly name: string;
+}
+
 function bankIdsIn<Types extends SchemaTypes>(
   fields: Readonly<Record<string, PothosInputFieldConfig<Types>>>,
   buildCache: BuildCache<Types>,
   above: readonly string[] = [],
-): (readonly string[])[] {
-  return Object.entries(fields).flatMap(([name, { type, pothosOptions }]) => {
-    const path = [...above, name];
+): Place[] {
+  return Object.entries(fields).flatMap(([member, { type, pothosOptions }]) => {
+    const steps = [...above, member];
     const { kind, name: typeName } = resolveInputTypeConfig(type, buildCache);
-    if (kind !== 'InputObject') return typeName === 'ID' && !pothosOptions.isGlobalId ? [path] : [];
-    return bankIdsIn(buildCache.getInputTypeFieldConfigs(unwrapInputFieldType(type)), buildCache, path);
+    if (kind === 'InputObject')
+      return bankIdsIn(buildCache.getInputTypeFieldConfigs(unwrapInputFieldType(type)), buildCache, steps);
+    if (typeName !== 'ID' || pothosOptions.isGlobalId) return [];
+    return { steps, name: steps.join('.').replace(/^input\./, '') };
   });
 }
 
-/** Errors: BAD_USER_INPUT for a global id at a path. The only argument of a mutation, `input`, is not named. */
-function refuseGlobalIds(value: unknown, path: readonly string[], at = 0): void {
-  const [step] = path.slice(at);
-  if (Array.isArray(value)) for (const entry of value) refuseGlobalIds(entry, path, at);
-  else if (typeof value === 'string') notGlobalId(path.join('.').replace(/^input\./, ''), value);
-  else if (step !== undefined && isObject(value)) refuseGlobalIds(value[step], path, at + 1);
+/** Errors: BAD_USER_INPUT for a global id at a place. */
+function refuseGlobalIds(value: unknown, place: Place, at = 0): void {
+  const step = place.steps[at];
+  if (typeof value === 'string') notGlobalId(place.name, value);
+  else if (Array.isArray(value)) for (const entry of value) refuseGlobalIds(entry, place, at);
+  else if (step !== undefined && isObject(value)) refuseGlobalIds(value[step], place, at + 1);
 }
 
 const pluginName = 'bank';
