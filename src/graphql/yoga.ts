@@ -1,5 +1,5 @@
 import type { ExecutionResult } from 'graphql';
-import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
 import { slices } from '../load/slices.ts';
@@ -28,6 +28,9 @@ export interface YogaOptions extends DocumentsOptions {
   readonly unexpected: (error: unknown) => void;
 }
 
+/** The result of an operation, or the several ones of an operation with @defer, each with its JSON. */
+export type Results = ExecutionResult | AsyncIterable<{ stringify(): string }>;
+
 /** The part of a Fetch request that plugins read. */
 type PluginRequest = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
@@ -41,12 +44,11 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<PluginContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    healthCheckEndpoint: '/health',
     // Node's own classes: servers in which bankql is mounted expect them.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // The door does this for both lanes (request.ts).
+    // The door does this for both lanes (rules.ts).
     cors: false,
     batching: false,
     multipart: false,
@@ -68,15 +70,25 @@ export function createBankqlYoga(options: YogaOptions) {
 
   /**
    * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
-   * `extensions.http` is for the handler (response.ts). An answer with older data has
+   * `extensions.http` is for the handler (respond.ts). An answer with older data has
    * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
    * was written or paid.
    */
   function execute(
     params: unknown,
+    asking: EngineRequest & { readonly incremental?: undefined },
+    request?: PluginRequest,
+  ): ExecutionResult | Promise<ExecutionResult>;
+  function execute(
+    params: unknown,
+    asking: EngineRequest,
+    request: PluginRequest,
+  ): Results | Promise<Results>;
+  function execute(
+    params: unknown,
     asking: EngineRequest,
     request: PluginRequest = withoutHttp,
-  ): ExecutionResult | Promise<ExecutionResult> {
+  ): Results | Promise<Results> {
     return slices.begin(callerNameOf(asking), () => {
       // The operation may have waited.
       if (asking.holder?.isAbandoned === true) return { data: null };
@@ -84,19 +96,16 @@ export function createBankqlYoga(options: YogaOptions) {
         const result = yoga.getResultForParams({ params: params as object, request: request as Request }, {
           asking,
         } as never);
-        return result instanceof Promise ? result.then(single, toErrorResult) : single(result);
+        return result instanceof Promise ? result.then(asResults, toErrorResult) : asResults(result);
       } catch (error) {
         return toErrorResult(error);
       }
     });
   }
 
-  return { yoga, execute, toErrorResult };
+  return { execute, toErrorResult };
 }
 
 const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
 
-function single(result: unknown): ExecutionResult {
-  if (result === undefined || isAsyncIterable(result)) throw new Error('an operation has one result here');
-  return result as ExecutionResult;
-}
+const asResults = (results: unknown) => results as Results;

@@ -4,7 +4,6 @@ import { accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { findCounterparty, OtherAccount } from './other-account.ts';
-import { restId } from './plugin/global-id.ts';
 
 /** An account as another record names it. What it leaves out is that of the record. */
 export const AccountRef = builder.bankPart(accountRef);
@@ -23,7 +22,7 @@ builder.objectFields(AccountRef, (t) => ({
       return {
         bankId: validateBankId('a bank', unwrap(record.bank_id) || bankId),
         accountId: validateBankId('an account', accountId),
-        viewId: restId('viewId', otherViewId ?? viewId ?? defaults.viewId),
+        viewId: otherViewId ?? viewId ?? defaults.viewId,
       };
     },
   }),

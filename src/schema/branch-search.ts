@@ -2,10 +2,9 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { unwrap } from '../bank/answer.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
-import { builder, type InputFields } from './builder.ts';
+import { builder } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { madeFrom } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
@@ -50,20 +49,19 @@ export function distanceTo(from: Coordinates, { location }: Branch): number | nu
   return distanceKm(from, { latitude, longitude });
 }
 
-const coordinates = (t: InputFields) => ({
-  latitude: t.float({ required: true, description: 'In degrees, from -90 to 90.' }),
-  longitude: t.float({ required: true, description: 'In degrees, from -180 to 180.' }),
-});
+const latitude = { required: true, description: 'In degrees, from -90 to 90.' } as const;
+const longitude = { required: true, description: 'In degrees, from -180 to 180.' } as const;
 
 export const CoordinatesInput = builder.inputType('CoordinatesInput', {
   description: 'A place on the earth.',
-  fields: coordinates,
+  fields: (t) => ({ latitude: t.float(latitude), longitude: t.float(longitude) }),
 });
 
 const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
   fields: (t) => ({
-    ...coordinates(t),
+    latitude: t.float(latitude),
+    longitude: t.float(longitude),
     radiusKm: t.float({ description: 'The maximum distance in kilometres; none by default.' }),
   }),
 });
@@ -93,7 +91,7 @@ export type BranchSearch = InputShapeFromFields<typeof branchSearch>;
 
 /** The query for the bank; null for all branches. */
 export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
-  filter ? omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name }) : null;
+  filter ? omitNullish({ id: filter.id, name: filter.name }) : null;
 
 /**
  * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a

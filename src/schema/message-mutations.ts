@@ -1,8 +1,8 @@
+import { validateId } from '../bank/ids.ts';
 import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
 import { bankIdDescription, bankIdOr } from './context.ts';
 import { Message } from './message.ts';
-import { restId } from './plugin/global-id.ts';
 import { toBody } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
 
@@ -22,7 +22,7 @@ builder.relayMutationField(
     resolve: async (_root, { input }, { session, defaults }) => {
       const ids = {
         bankId: bankIdOr(defaults, input.bankId),
-        customerId: restId('customerId', input.customerId),
+        customerId: validateId('customerId', input.customerId, 'customerId'),
       };
       const { answer, trackId } = await session.write(putCustomerMessage, ids, toBody(message, input));
       return { message: answer, trackId };

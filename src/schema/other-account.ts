@@ -16,7 +16,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { Payee } from './payee.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { notGlobalId, restId } from './plugin/global-id.ts';
+import { restId } from './plugin/global-id.ts';
 import { entriesByName, itemId, madeFrom, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
@@ -45,12 +45,10 @@ const search = builder.args((t) => ({
 
 type OtherAccountSearch = InputShapeFromFields<typeof search>;
 
-const filterId = (id: string | null | undefined) => (id == null ? undefined : notGlobalId('filter.id', id));
-
 /** The query for the bank; null for all counterparties. */
 function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   if (filter?.iban === null || filter?.iban === undefined) return null;
-  return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
+  return omitNullish({ IBAN: compactIban(filter.iban), id: filter.id });
 }
 
 function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccountRecord[]> {
@@ -69,7 +67,7 @@ function loadOtherAccounts(
     query === null
       ? loadAll(account, context)
       : context.session.loaders.postOtherAccounts.load({ ...account, query });
-  const id = query === null ? filterId(args.filter?.id) : null;
+  const id = query === null ? args.filter?.id : null;
   if ((id === null || id === undefined) && text === null) return listed;
   const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>

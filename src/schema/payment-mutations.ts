@@ -25,29 +25,39 @@ import { TransactionRequest } from './transaction-request.ts';
 /** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
 /** The fields that both inputs have. */
-const paymentFields = (t: InputFields) => ({
-  bankId: t.id({ description: bankIdDescription }),
-  accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
-  to: t.field({
+const shared = {
+  bankId: { description: bankIdDescription },
+  accountId: { required: true, description: 'The id at the bank of the account that pays.' },
+  to: {
     type: PayeeInput,
     required: true,
     description: 'Who is paid; ids have up to 128 characters.',
-  }),
-  description: t.string({ description: 'What it is for, in up to 512 characters.' }),
-  challengeType: t.string({ description: 'How the customer confirms it.' }),
-  idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
-});
+  },
+  description: { description: 'What it is for, in up to 512 characters.' },
+  challengeType: { description: 'How the customer confirms it.' },
+  idempotencyKey: { required: true, description: idempotencyKeyDescription },
+} as const;
 
 const valueDescription = 'How much, above zero; a currency of up to 16 characters.';
 
 const makeTransactionFields = (t: InputFields) => ({
-  ...paymentFields(t),
+  bankId: t.id(shared.bankId),
+  accountId: t.id(shared.accountId),
+  to: t.field(shared.to),
   value: t.field({ type: builder.bankInput(amount), required: true, description: valueDescription }),
+  description: t.string(shared.description),
+  challengeType: t.string(shared.challengeType),
+  idempotencyKey: t.string(shared.idempotencyKey),
 });
 
 const transactionRequestFields = (t: InputFields) => ({
-  ...paymentFields(t),
+  bankId: t.id(shared.bankId),
+  accountId: t.id(shared.accountId),
+  to: t.field(shared.to),
   value: t.field({ type: builder.bankInput(money), description: valueDescription }),
+  description: t.string(shared.description),
+  challengeType: t.string(shared.challengeType),
+  idempotencyKey: t.string(shared.idempotencyKey),
   viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
   transactionRequestType: t.string({
     required: true,

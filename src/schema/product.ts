@@ -11,7 +11,6 @@ import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { listOf } from './plugin/fields.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import type { ListedTypes } from './plugin/node.ts';
 import { versionOf } from './record-version.ts';
 import { omitNullish } from './request-body.ts';
@@ -59,7 +58,7 @@ function queryOf(
       'Give filter: no id is configured under which this bank lists all of its products (BANK_ALL_PRODUCTS_ID).',
       'filter',
     );
-  return omitNullish({ id: notGlobalId('filter.id', id), name });
+  return omitNullish({ id, name });
 }
 
 /** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */

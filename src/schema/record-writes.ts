@@ -1,6 +1,7 @@
 import type { InputFieldMap } from '@pothos/core';
 import type { z } from 'zod';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
+import { recordField } from '../contract/record.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
@@ -41,28 +42,28 @@ interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutatio
 
 interface Update<T extends BankTypes, Write extends WriteOperation> extends Mutation {
   /** The part of the record that can be changed; by default all of it. */
-  readonly changed?: z.ZodObject;
-  /** The body's changes, from the record that was read. Errors: BAD_USER_INPUT. */
-  readonly changes?: (read: T['Item'], input: UpdateInput, ids: Ids) => Changes<z.infer<Write['body']>>;
-}
-
-type UpdateInput = Values & { readonly changes: Values };
-
-interface Row<T extends BankTypes, Write extends WriteOperation> {
-  readonly write: Write;
-  readonly put?: Put<T, Write>;
-  readonly update?: Update<T, Write>;
+  readonly part?: string;
+  /** The body's changes, from those of the input and the record that was read. Errors: BAD_USER_INPUT. */
+  readonly changes?: (
+    changes: Changes<z.infer<Write['body']>>,
+    read: T['Item'],
+    ids: Ids,
+    input: Values,
+  ) => Changes<z.infer<Write['body']>>;
 }
 
 /** Makes the two mutations of a record: one writes it whole, the other changes a part of it. */
 export function defineWrites<T extends BankTypes & { Item: object }, Write extends WriteOperation>(
   ref: BankRef<Types, T>,
-  { write, put = {}, update = {} }: Row<T, Write>,
+  write: Write,
+  { put = {}, update = {} }: { put?: Put<T, Write>; update?: Update<T, Write> } = {},
 ): void {
   const { name: typeName, noun, shape } = ref;
   const one = `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
   const { name: updateName = `update${typeName}` } = update;
   const [verb] = /^[a-z]+/.exec(updateName) ?? [];
+  const { part } = update;
+  const changed = part === undefined ? shape : (recordField(shape, part).type as z.ZodObject);
 
   defineWrite(ref, {
     ...put,
@@ -97,7 +98,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     operations: [ref.readOperation, write],
     inputFields: (t) => ({
       changes: t.field({
-        type: builder.bankInput(update.changed ?? shape, {
+        type: builder.bankInput(changed, {
           changes: true,
           description: 'Changes of a record. A list is replaced whole.',
         }),
@@ -114,9 +115,11 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
         write,
         ids,
         input,
-        changes: (record) =>
-          update.changes?.(record as T['Item'], input as UpdateInput, ids) ??
-          toChanges(shape, input.changes as Values),
+        changes(read) {
+          const given = toChanges(changed, input.changes as Values);
+          const changes = (part === undefined ? given : { [part]: given }) as Changes<z.infer<Write['body']>>;
+          return update.changes?.(changes, read as T['Item'], ids, input) ?? changes;
+        },
       }),
   });
 }

@@ -11,7 +11,7 @@ import { getOrMake } from '../../get-or-make.ts';
 import type { Context, ReadContext } from '../context.ts';
 import { versionOf } from '../record-version.ts';
 import { ownIdIn, type Values } from './fields.ts';
-import { encodeGlobalId, forged, globalIdTypes, notGlobalId, textOf } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdTypes, textOf } from './global-id.ts';
 import { needsOf } from './link.ts';
 import {
   contentHashOf,
@@ -218,6 +218,14 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return this.parent?.name === typename && this.parent !== this.root;
   }
 
+  /** Errors: an Error if neither the path of a type nor the arguments of its field have all ids of this type. */
+  checkIdsFrom(typename: string, args: object = {}): void {
+    const given = [...Object.keys(args), ...(bankRefs.get(typename)?.names ?? [])];
+    const missing = this.names.find((name) => !given.includes(name));
+    if (missing !== undefined)
+      throw new Error(`A link from ${typename} to ${this.name} needs \`ids\`: nothing gives it ${missing}`);
+  }
+
   /** The ids in paths, from those of a record or of what belongs to it. Errors: BANK_BAD_RESPONSE if the bank gave it no id. */
   pathOf(ids: { readonly [Name in keyof T['Path']]?: unknown }): T['Path'] {
     const path: Record<string, unknown> = {};
@@ -238,20 +246,18 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   }
 
   /**
-   * Makes the function that checks the arguments with the names of ids in a key; null if there are none. `bankIdOr` (context.ts)
-   * checks the bank's code, which may be empty. Errors of the function: BAD_USER_INPUT.
+   * Makes the function that checks the arguments with the names of ids in paths; null if there are none. (`bankIdOr` checks the
+   * bank's code, which may be empty.) Errors of the function: BAD_USER_INPUT.
    */
   argumentCheck(args: object = {}): ((given: Values) => void) | null {
-    const checked = [
-      ...new Map([...this.#listKey, ...this.#key].map((part) => [part.name, part])).values(),
-    ].filter(({ name }) => name in args && !this.root.names.includes(name));
-    if (checked.length === 0) return null;
+    const names = this.#key.flatMap(({ name, isSegment }) =>
+      isSegment && name in args && !this.root.names.includes(name) ? name : [],
+    );
+    if (names.length === 0) return null;
     return (given) => {
-      for (const { name, isSegment } of checked) {
+      for (const name of names) {
         const id = given[name];
-        if (typeof id !== 'string') continue;
-        notGlobalId(name, id);
-        if (isSegment) validateId(name, id, name);
+        if (typeof id === 'string') validateId(name, id, name);
       }
     };
   }
