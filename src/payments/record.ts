@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
@@ -16,7 +16,7 @@ export interface Payer {
 }
 
 /** Errors: MISSING_CREDENTIALS. */
-export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Caller): Payer {
+export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Credentials): Payer {
   if (authProviderName === null || authId === null || subscriptionKey === null) {
     throw new BankqlError(
       'MISSING_CREDENTIALS',
@@ -228,7 +228,7 @@ export function textsOf({
   ids,
   body,
   credentials,
-}: PaymentInput & { readonly credentials: Caller }): string[] {
+}: PaymentInput & { readonly credentials: Credentials }): string[] {
   const { authProviderName, authId, subscriptionKey } = credentials;
   const texts: string[] = [];
   JSON.stringify([ids, body, authProviderName, authId, subscriptionKey], (_name, value) => {

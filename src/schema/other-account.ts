@@ -17,7 +17,7 @@ import type { ReadContext } from './context.ts';
 import { Payee } from './payee.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { restId } from './plugin/global-id.ts';
-import { entriesByName, itemId, madeFrom, shownId } from './plugin/list-item.ts';
+import { itemId, type Listed, madeFrom, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
@@ -181,10 +181,9 @@ builder.bankNode(OtherAccount, {
 
 type PayeeIds = typeof Payee.$inferType;
 
-/** A counterparty that was read, with the list that contains it if it came from one. */
-interface ReadOtherAccount extends ViewIds {
+/** A counterparty that was read. */
+interface ReadOtherAccount extends ViewIds, Listed<unknown, OtherAccountRecord> {
   readonly record: OtherAccountRecord;
-  readonly from?: { readonly list?: readonly OtherAccountRecord[] } | undefined;
 }
 
 /**
@@ -198,7 +197,9 @@ function payeeOf(other: ReadOtherAccount, context: ReadContext): PayeeIds | null
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
   const payeeIn = (list: readonly OtherAccountRecord[]) =>
-    entriesByName(list, itemId).get(accountId)?.length === 1 ? { accountId, bankId } : null;
+    OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId }).length <= 1
+      ? { accountId, bankId }
+      : null;
   const list = other.from?.list;
   return list === undefined ? loadAll(other, context).then(payeeIn) : payeeIn(list);
 }

@@ -271,15 +271,14 @@ describe('an account of a list', () => {
     fixture.bank
       .on(below('A', three[0] ?? ''), { body: { 'transaction-requests': [{ from: { account_id: 'A' } }] } })
       .on(below('A', three[1] ?? ''), { body: { otherAccounts: [{ bank: 'BANK', id: 'A' }] } })
-      .on(below('A', three[2] ?? ''), { body: { details: {}, this_account: 'B' } });
+      .on(below('A', three[2] ?? ''), { body: { details: {} } });
     const { data, errors } = await fixture.in(`transactionRequests { nodes { from { account { label } } } }
       otherAccounts { nodes { linkedAccount { label } } }
-      view(viewId: "public") { label } transaction(transactionId: "T") { account { label } }`);
+      transaction(transactionId: "T") { account { label } }`);
     expect(errors).toBeUndefined();
     expect(Object(data).viewer.accounts.nodes[0]).toEqual({
       transactionRequests: { nodes: [{ from: { account: { label: 'A as owner' } } }] },
       otherAccounts: { nodes: [{ linkedAccount: { label: 'A as owner' } }] },
-      view: { label: 'A as public' },
       transaction: { account: { label: 'A in the list' } },
     });
     expect(fixture.bank.lines()).toEqual(expect.arrayContaining([alone('A')]));
