@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { maxHeaderSize } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Operation } from '../contract/operation.ts';
+import type { Caller } from '../load/callers.ts';
 import { refusals } from '../load/capacity.ts';
 import { paused } from './breaker.ts';
-import { type Identity, noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
+import { noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
 import type { GateEntry } from './gate.ts';
@@ -58,8 +59,8 @@ export class Call<T extends Operation = Operation>
   /** When the last of its readers gives up. */
   deadline = 0;
   readers: Reader[] = noReaders;
-  /** Under whose name it counts at the gate, and is parsed. */
-  countedAs: Identity;
+  /** For whom it counts at the gate, and is parsed. */
+  countedAs: Caller;
   /** Whether it has ended, also for its readers. */
   isOver = false;
   /** The operation that began it, in whose async context it is reported. */
@@ -156,9 +157,9 @@ export class Call<T extends Operation = Operation>
     if (this.#isRead) {
       this.readers = this.readers.filter((each) => each !== reader);
       reader.leave(failure);
-      const { name } = reader.caller;
-      if (this.#isWaiting && !this.readers.some(({ caller }) => caller.name === name))
-        this.target.lane.gate.part(this, reader.caller);
+      const { caller } = reader;
+      if (this.#isWaiting && !this.readers.some((each) => each.caller === caller))
+        this.target.lane.gate.part(this, caller);
       if (this.readers.length > 0) return;
     }
     if (!this.isOver) this.#giveUp(last);
@@ -199,7 +200,7 @@ export class Call<T extends Operation = Operation>
       if (this.#isWaiting && this.readers.includes(reader)) lane.gate.ask(this, reader.caller);
   }
 
-  enter(caller: Identity): void {
+  enter(): void {
     const { lane } = this.target;
     this.#enteredAt = performance.now();
     if (this.#enteredAt >= this.deadline) {
@@ -209,14 +210,13 @@ export class Call<T extends Operation = Operation>
       return;
     }
     this.#isWaiting = false;
-    this.countedAs = caller;
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
   /** It waits no longer in this caller's turn. */
-  refuse({ name }: Identity): void {
+  refuse(caller: Caller): void {
     const failure = this.#shed();
-    for (const reader of this.readers) if (reader.caller.name === name) this.#part(reader, failure, failure);
+    for (const reader of this.readers) if (reader.caller === caller) this.#part(reader, failure, failure);
   }
 
   /**
@@ -400,11 +400,10 @@ export class Call<T extends Operation = Operation>
     this.target.services.reads.settle(this, result, error);
   }
 
-  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
+  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its credentials. */
   release(): void {
     this.#begunBy = null;
     this.credentials = noCredentials;
-    this.countedAs = noCredentials.caller;
     this.#headers = [];
     this.#response = null;
   }

@@ -75,6 +75,7 @@ const TransactionConnection = builder.connectionObject(
     fields: (t) => ({
       nodes: t.links(Transaction, {
         description: 'REST: getTransaction for each, if more than their ids is selected.',
+        nullable: { list: false, items: true },
         entries: ({ nodes }) => [...nodes] as TransactionIds[],
         ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
       }),

@@ -103,6 +103,11 @@ interface Receipt {
   };
 }
 
+interface Payable {
+  readonly id: string;
+  readonly payee: { readonly bankId: string; readonly accountId: string } | null;
+}
+
 describe('what the screens show', () => {
   test('the nearest branch is the first', async () => {
     const { data } = await ask('nearest-branches');
@@ -117,6 +122,19 @@ describe('what the screens show', () => {
     const { data } = await ask('receipt', { input });
     const { payment } = (data as { makeTransaction: Receipt }).makeTransaction;
     expect(payment.account.balance.amount).toBe(payment.transaction.details.newBalance.amount);
+  });
+
+  test('whom the transfer form names as payees can be paid, by what it shows of them', async () => {
+    const { data } = await ask('transfer-form');
+    const { account } = (data as { viewer: { account: { otherAccounts: { nodes: Payable[] } } } }).viewer;
+    const payees = account.otherAccounts.nodes.filter(({ payee }) => payee !== null);
+    expect(payees.length).toBeGreaterThan(5);
+    for (const { id, payee } of payees) {
+      const input = { ...(variables.receipt?.input as object), to: payee, idempotencyKey: id.slice(-100) };
+      expect((await ask('payment-with-polling', { input })).data).toMatchObject({
+        makeTransaction: { payment: { state: 'DONE' } },
+      });
+    }
   });
 
   test('the transaction shows its counterparty', async () => {

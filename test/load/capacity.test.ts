@@ -2,11 +2,11 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
+import { nobody } from '../../src/load/callers.ts';
 import {
   Capacity,
   type Counted,
   type Holder,
-  nobody,
   overheadBytes,
   resources,
   type ShedReason,
@@ -29,7 +29,7 @@ function open(limits: Parameters<typeof capacityLimits>[0]) {
     { group = caller, isMutation = false } = {},
   ) => {
     const holder: Holder = { caller: nobody, requests: 0, arriving: 0, values: 0, unread: 0, isMutation };
-    capacity.assign(holder, caller, group);
+    capacity.assign(holder, capacity.callers.find({ name: caller, group }));
     const why = resource === 'requests' ? capacity.admit(holder) : capacity.take(holder, resource, amount);
     return { holder, why };
   };

@@ -201,7 +201,7 @@ const connectionTo = (
       fields: (t) => ({
         nodes: t.field({
           type: [type],
-          nullable: { list: true, items: true },
+          nullable: { list: false, items: true },
           // A page creates its nodes without edges, and knows how many they are.
           resolve: propertyResolver('nodes') as () => Iterable<unknown>,
         }),
