@@ -10,7 +10,6 @@ import { Customer } from './customer.ts';
 import { forged } from './plugin/global-id.ts';
 import { checkPage, Page } from './plugin/list.ts';
 import type { Listed } from './plugin/list-item.ts';
-import { noteOtherId } from './plugin/node.ts';
 
 /** A list of getAccountsScope, by its path. Without a scope, it is the one that a single account is read from. */
 interface ListIds extends ViewIds {
@@ -75,15 +74,10 @@ function accountsIn(list: readonly AccountRecord[], { bankId, accountId, viewId 
 }
 
 /** The only account of a list, whatever its id; null if there are several. */
-function onlyAccount(
-  accounts: readonly AccountRecord[],
-  { accountId }: ViewIds,
-  context: ReadContext,
-): AccountRecord | null {
+function onlyAccount(accounts: readonly AccountRecord[]): AccountRecord | null {
   const [only] = accounts;
   if (only === undefined || accounts.length > 1) return null;
   unwrap(unwrap(only).id);
-  noteOtherId(context, getAccountsScope, accountId, only, accounts);
   return only;
 }
 

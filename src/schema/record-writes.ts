@@ -109,18 +109,17 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
         description: 'Writes only if the record still has this `version`, else CONFLICT.',
       }),
     }),
-    resolve: (ids, input, context) =>
-      updateRecord(context, {
+    async resolve(ids, input, context) {
+      const given = toChanges(changed, input.changes as Values);
+      const changes = (part === undefined ? given : { [part]: given }) as Changes<z.infer<Write['body']>>;
+      return updateRecord(context, {
         ref,
         write,
         ids,
         input,
-        changes(read) {
-          const given = toChanges(changed, input.changes as Values);
-          const changes = (part === undefined ? given : { [part]: given }) as Changes<z.infer<Write['body']>>;
-          return update.changes?.(changes, read as T['Item'], ids, input) ?? changes;
-        },
-      }),
+        changes: (read) => update.changes?.(changes, read as T['Item'], ids, input) ?? changes,
+      });
+    },
   });
 }
 

@@ -107,7 +107,7 @@ interface ListOptions<T extends BankTypes> {
   /** The ids of the entries, if more than their own differ from those of the list. Errors: BANK_BAD_RESPONSE. */
   readonly idsIn?: (list: readonly T['Item'][], ids: T['ListIds']) => (record: T['Item']) => T['Ids'];
   /** An entry that the ids find otherwise than by its own; null if they find none so. Errors: NOT_FOUND. */
-  readonly find?: (list: readonly T['Item'][], ids: T['Path'], context: ReadContext) => T['Item'] | null;
+  readonly find?: (list: readonly T['Item'][], ids: T['Path']) => T['Item'] | null;
 }
 
 export interface RefOptions<T extends BankTypes> {
@@ -331,8 +331,11 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     if (read !== undefined) return read.load(path, context);
     if (list === undefined) return Promise.resolve({});
     return list.load(path, context).then((entries) => {
-      const entry = list.find?.(entries, path, context) ?? this.entriesWith(entries, path)[0];
-      if (entry === undefined) throw itemNotFound(list.operation, String((ids as Values)[this.#own]));
+      const id = (ids as Values)[this.#own];
+      const entry = list.find?.(entries, path) ?? this.entriesWith(entries, path)[0];
+      if (entry === undefined) throw itemNotFound(list.operation, String(id));
+      // The path of the list has the id.
+      if (list.key !== undefined) noteOtherId(context, list.operation, id, unwrap(entry) as Values, entries);
       return unwrap(entry);
     });
   }
@@ -419,7 +422,7 @@ type NameOf = (record: unknown) => string | null;
  * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
  * counts as drift.
  */
-export function noteOtherId(
+function noteOtherId(
   { session }: ReadContext,
   operation: Operation,
   asked: unknown,
