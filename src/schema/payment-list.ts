@@ -6,7 +6,6 @@ import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { type Edge, notACursor } from './plugin/list.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
@@ -71,7 +70,7 @@ async function pageOf(
   const before = placeAt('before', args.before);
   const filter = {
     states: states ?? undefined,
-    accountId: accountId == null ? undefined : notGlobalId('accountId', accountId),
+    accountId: accountId ?? undefined,
     since: since?.getTime(),
   };
   const [start, end] = isBackward ? [before, after] : [after, before];
@@ -134,7 +133,7 @@ const PaymentConnection = builder.connectionObject({
   type: PaymentObject,
   nodeNullable: false,
   name: 'PaymentConnection',
-  description: 'Payments, newest first. Costs no REST call.',
+  description: 'Payments, newest first.',
   fields: (t) => ({
     nodes: t.field({
       type: [PaymentObject],
@@ -152,7 +151,7 @@ builder.queryField('payments', (t) =>
   t.field({
     type: PaymentConnection,
     description:
-      "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
+      "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are.",
     args,
     resolve: (_root, args, context: Context) => pageOf(args, context),
   }),
