@@ -114,13 +114,7 @@ async function start(
   const { store, payments } = await openPayments(config, { bank, replica }, log, closers);
   const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory(config));
   const documentStats = new DocumentCacheStats();
-  const metrics =
-    config.metrics &&
-    createGraphQLMetrics({
-      registry: telemetry.registry,
-      documents: documentStats,
-      inFlight: () => server.held.requests,
-    });
+  const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats);
   const byToken =
     identity &&
     (await import('../http/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);

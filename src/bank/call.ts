@@ -145,11 +145,8 @@ export class Call<T extends Operation = Operation>
   leave(reader: Reader, { reason }: TransportFailure): void {
     const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
     const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
-    this.#part(
-      reader,
-      isLate || reason !== 'timeout' ? failure : this.#failure('timeout', noTimeLeft),
-      failure,
-    );
+    const own = isLate || reason !== 'timeout' ? failure : this.#failure('timeout', noTimeLeft);
+    this.#part(reader, own, failure);
   }
 
   /** A reader gets this failure, and the call ends with `last` if it was the last one. The reader of a response gets it with the end. */
@@ -190,10 +187,7 @@ export class Call<T extends Operation = Operation>
       this.#end(paused());
       return;
     }
-    if (this.#attemptBegunAt >= this.deadline) {
-      this.#timeOut();
-      return;
-    }
+    if (this.#isTooLate(this.#attemptBegunAt)) return;
     this.#isWaiting = true;
     // Some may be refused on the way.
     for (const reader of this.readers)
@@ -203,10 +197,9 @@ export class Call<T extends Operation = Operation>
   enter(): void {
     const { lane } = this.target;
     this.#enteredAt = performance.now();
-    if (this.#enteredAt >= this.deadline) {
-      // Its turn came too late: it was the wait that took the time, not the bank.
+    // If its turn came too late, it was the wait that took the time, not the bank.
+    if (this.#isTooLate(this.#enteredAt)) {
       lane.gate.leave(this);
-      this.#timeOut();
       return;
     }
     this.#isWaiting = false;
@@ -225,8 +218,8 @@ export class Call<T extends Operation = Operation>
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (!this.#hasEnded && performance.now() >= this.deadline) this.#timeOut();
-    if (!this.#hasEnded && this.#beforeStart !== null) this.#askBeforeStart(this.#beforeStart);
+    if (!this.#hasEnded && !this.#isTooLate() && this.#beforeStart !== null)
+      this.#askBeforeStart(this.#beforeStart);
     if (this.#hasEnded) throw new Error('given up before it was sent');
     this.#isSent = true;
   }
@@ -251,10 +244,8 @@ export class Call<T extends Operation = Operation>
     // undici fails the request at a 100 or 101; other interim responses are passed over.
     if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
     this.#response = new IncomingResponse(status, headers);
-    const { 'content-encoding': contentEncoding } = headers;
-    if (contentEncoding === undefined) return;
-    const encoding = encodingOf(contentEncoding);
-    if (encoding === null) return;
+    const encoding = headers['content-encoding'] && encodingOf(headers['content-encoding']);
+    if (!encoding) return;
     const shown = redact(encoding, secretsOf(this.credentials), maxShownEncoding);
     this.#stopReading(
       `it has the Content-Encoding "${shown}", although bankql asks for an answer without encoding`,
@@ -321,9 +312,11 @@ export class Call<T extends Operation = Operation>
     if (isSent) controller?.abort(failure);
   }
 
-  /** All readers give up, although the timer of their deadlines is late. */
-  #timeOut(): void {
+  /** Whether no time is left. All readers then give up, although the timer of their deadlines is late. */
+  #isTooLate(now = performance.now()): boolean {
+    if (now < this.deadline) return false;
     for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
+    return true;
   }
 
   #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
@@ -370,10 +363,7 @@ export class Call<T extends Operation = Operation>
     this.#retryTimer = null;
     const { reads } = this.target.services;
     reads.release(this);
-    if (performance.now() >= this.deadline) {
-      this.#timeOut();
-      return;
-    }
+    if (this.#isTooLate()) return;
     this.resendCount++;
     if (this.trackId !== null) this.trackId = randomUUID();
     this.#attempt();

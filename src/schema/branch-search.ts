@@ -11,8 +11,8 @@ import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 
-type Coordinates = typeof CoordinatesInput.$inferInput;
 type Near = BranchSearch['near'];
+type Coordinates = Pick<NonNullable<Near>, 'latitude' | 'longitude'>;
 
 /** The mean radius of the earth (IUGG), in kilometres. */
 const earthRadiusKm = 6371.0088;
@@ -30,7 +30,7 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
 }
 
 /** Errors: BAD_USER_INPUT, which names the member. */
-export function checkCoordinates(name: string, { latitude, longitude }: Coordinates): void {
+function checkCoordinates(name: string, { latitude, longitude }: Coordinates): void {
   if (!(Math.abs(latitude) <= 90))
     throw badUserInput(`${name}.latitude has to be from -90 to 90.`, `${name}.latitude`);
   if (!(Math.abs(longitude) <= 180))
@@ -49,19 +49,11 @@ export function distanceTo(from: Coordinates, { location }: Branch): number | nu
   return distanceKm(from, { latitude, longitude });
 }
 
-const latitude = { required: true, description: 'In degrees, from -90 to 90.' } as const;
-const longitude = { required: true, description: 'In degrees, from -180 to 180.' } as const;
-
-export const CoordinatesInput = builder.inputType('CoordinatesInput', {
-  description: 'A place on the earth.',
-  fields: (t) => ({ latitude: t.float(latitude), longitude: t.float(longitude) }),
-});
-
 const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
   fields: (t) => ({
-    latitude: t.float(latitude),
-    longitude: t.float(longitude),
+    latitude: t.float({ required: true, description: 'In degrees, from -90 to 90.' }),
+    longitude: t.float({ required: true, description: 'In degrees, from -180 to 180.' }),
     radiusKm: t.float({ description: 'The maximum distance in kilometres; none by default.' }),
   }),
 });

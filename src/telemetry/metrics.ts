@@ -192,6 +192,7 @@ export function createTelemetry(
     watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
       const each = (amount: (resource: Resource) => number) => () =>
         resources.map((resource) => [{ resource }, amount(resource)] as const);
+      readGauge('bankql_graphql_in_flight', 'Requests that are under way.', () => held('requests'));
       readGauge(
         'bankql_held',
         'The amount that all callers together hold of the process, by resource.',

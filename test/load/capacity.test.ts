@@ -147,6 +147,7 @@ test('each resource has its metrics', async () => {
     [...text.matchAll(new RegExp(`^${metric}\\{${label}="(.*)"\\} `, 'gm'))].map(([, value]) => value);
   expect(labels('bankql_held', 'resource')).toEqual(resources);
   expect(labels('bankql_held_max', 'resource')).toEqual(resources);
+  expect(text).toContain(`bankql_graphql_in_flight ${'requests'.length}`);
   expect(labels('bankql_requests_shed_total', 'why')).toEqual(shedReasons);
   expect(text).toContain('bankql_requests_shed_total{why="connections"} 1');
 });

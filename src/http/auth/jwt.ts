@@ -63,20 +63,13 @@ export function authenticateByToken(
     max: maxVerified,
   });
 
-  /**
-   * The caller of a token that was verified with the current keys and has not expired; undefined if the token has to be
-   * verified.
-   */
-  function known(id: string): Credentials | undefined {
-    const { caller, until = 0, keySet } = verified.get(id) ?? {};
-    return keySet === keys.current() && Date.now() / 1000 < until ? caller : undefined;
-  }
-
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
   async function verify(token: string): Promise<Credentials> {
     const id = hash('sha256', token, 'base64');
-    const before = known(id);
-    if (before !== undefined) return before;
+    const keySet = keys.current();
+    const known = verified.get(id);
+    if (known !== undefined && known.keySet === keySet && Date.now() / 1000 < known.until)
+      return known.caller;
     if (token.length > maxTokenLength) throw new TokenTooLong();
     refuseExpired(token);
     const payload = await payloadOf(token);
@@ -98,7 +91,6 @@ export function authenticateByToken(
       identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
-    const keySet = keys.current();
     if (keySet !== null) verified.set(id, { caller, until: (payload.exp ?? 0) + clockSkew, keySet });
     return caller;
   }
