@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Plugin } from 'graphql-yoga';
-import { type Embedding, serveBankql } from './app/serve.ts';
+import { type Embedding, serveBankql } from './app/app.ts';
 import type { CliContext } from './commands/command.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';

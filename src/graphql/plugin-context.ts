@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Accepted } from '../http/accept.ts';
-import type { GraphQLHttpResponse } from '../http/response.ts';
+import type { GraphQLHttpResponse } from '../http/respond.ts';
 import type { ExecutableOperation } from './documents.ts';
 import type { EngineRequest, OperationContext } from './operation-context.ts';
 import type { OperationParams } from './params.ts';

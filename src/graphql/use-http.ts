@@ -1,6 +1,6 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
-import { headerPairs } from '../http/response.ts';
+import { headerPairs } from '../http/head.ts';
 import { slices } from '../load/slices.ts';
 import { callerNameOf } from './operation-context.ts';
 import type { BankqlPlugin } from './plugin-context.ts';

@@ -3,7 +3,7 @@ import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget
 import type { PreparedOperation } from '../executor/compile.ts';
 import type { IncrementalResults } from '../executor/defer.ts';
 import type { Selection } from '../executor/selection.ts';
-import { shortAnswer } from '../http/response.ts';
+import { shortAnswer } from '../http/respond.ts';
 import { shownError } from './errors.ts';
 import type { EngineRequest, OperationContext } from './operation-context.ts';
 import type { PluginContext } from './plugin-context.ts';

@@ -46,7 +46,7 @@ export function createBankqlYoga(options: YogaOptions) {
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // The door does this for both lanes (request.ts).
+    // The door does this for both lanes (rules.ts).
     cors: false,
     batching: false,
     multipart: false,
@@ -68,7 +68,7 @@ export function createBankqlYoga(options: YogaOptions) {
 
   /**
    * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
-   * `extensions.http` is for the handler (response.ts). An answer with older data has
+   * `extensions.http` is for the handler (respond.ts). An answer with older data has
    * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
    * was written or paid.
    */

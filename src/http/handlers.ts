@@ -14,9 +14,10 @@ import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
 import type { RateLimiter } from '../load/rate-limiter.ts';
 import { type Accepted, acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
+import { ClientDisconnected, parseBodyParams, parseUrlParams } from './body.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
-import { ClientDisconnected, type Head, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
-import { type Answer, createAnswers, headerPairs, type SendOptions } from './response.ts';
+import { type Head, headerPairs, isEndpoint } from './head.ts';
+import { type Answer, createAnswers, type SendOptions } from './respond.ts';
 
 /** Why the process should get no traffic, in a few words; null if it may. */
 type WhyNotReady = () => string | null | Promise<string | null>;
@@ -62,7 +63,7 @@ function mayHaveSeveralResults(params: unknown): boolean {
   return typeof query !== 'string' || query === '' || mayUseIncremental(query);
 }
 
-/** Answers requests that HTTP's rules let through (request.ts), for node:http and for Fetch. */
+/** Answers requests that HTTP's rules let through (rules.ts), for node:http and for Fetch. */
 export function createGraphQLHandler(options: GraphQLServerOptions): AnswerRequest {
   const { authenticate, rateLimiter = null, logger, graphiql, plugins = [] } = options;
   const { yoga, execute, toErrorResult } = createBankqlYoga({

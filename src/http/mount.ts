@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RequestHolder } from '../graphql/request-holder.ts';
 import type { Capacity } from '../load/capacity.ts';
+import { readBody, readChunks } from './body.ts';
 import { peerOf } from './connection.ts';
-import type { Client, Door } from './door.ts';
-import { type Head, readBody, readChunks } from './request.ts';
-import { type Answer, headerPairs, NodeClient, type WholeAnswer } from './response.ts';
+import type { Client, Door } from './handle.ts';
+import type { Head } from './head.ts';
+import { headerPairs } from './head.ts';
+import { type Answer, NodeClient, type WholeAnswer } from './respond.ts';
 
 /** bankql without its own server, for a server that listens already. */
 export function createMount(enter: Door, capacity: Capacity, maxRequestBytes: number) {

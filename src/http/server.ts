@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../load/capacity.ts';
-import { type ListenOptions, listen } from './connection.ts';
-import { createDoor } from './door.ts';
+import { readBody } from './body.ts';
+import { createDoor } from './handle.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
+import { type ListenOptions, listen } from './listen.ts';
 import { createMount } from './mount.ts';
-import { checkRequest, type HttpPolicyOptions, type HttpRefusal, readBody } from './request.ts';
 import type { OperationObserver } from './request-scope.ts';
-import { NodeClient } from './response.ts';
+import { NodeClient } from './respond.ts';
+import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { type Listening, listen } from '../http/connection.ts';
+import { type Listening, listen } from '../http/listen.ts';
 
 const path = '/metrics';
 

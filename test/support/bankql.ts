@@ -4,11 +4,11 @@ import { type BankClient, type BankOptions, createBankClient } from '../../src/b
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/http/auth/jwt.ts';
 import type { JwtOptions, TokenRefusal } from '../../src/http/auth/jwt-options.ts';
-import { type Listening, listen } from '../../src/http/connection.ts';
-import { createDoor } from '../../src/http/door.ts';
+import { readBody } from '../../src/http/body.ts';
+import { createDoor } from '../../src/http/handle.ts';
 import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/http/handlers.ts';
-import { readBody } from '../../src/http/request.ts';
-import { NodeClient } from '../../src/http/response.ts';
+import { type Listening, listen } from '../../src/http/listen.ts';
+import { NodeClient } from '../../src/http/respond.ts';
 import { limitBank } from '../../src/load/rate-limits.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';

@@ -273,5 +273,5 @@ test('OpenTelemetry is loaded only where traces are asked for', () => {
   const using = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
   expect(using(/from '@opentelemetry\//)).toEqual(['telemetry/tracing.ts']);
   expect(using(/^import (?!type)[^;]*\/tracing\.ts'/m)).toEqual([]);
-  expect(using(/import\('[^']*\/tracing\.ts'\)/)).toEqual(['app/serve.ts']);
+  expect(using(/import\('[^']*\/tracing\.ts'\)/)).toEqual(['app/app.ts']);
 });

@@ -3,8 +3,8 @@ import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/graphql/result.ts';
-import { listen } from '../../src/http/connection.ts';
-import { createAnswers, NodeClient, type SendOptions } from '../../src/http/response.ts';
+import { listen } from '../../src/http/listen.ts';
+import { createAnswers, NodeClient, type SendOptions } from '../../src/http/respond.ts';
 
 test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',

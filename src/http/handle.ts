@@ -3,17 +3,12 @@ import { type ErrorCode, errorCodes } from '../errors.ts';
 import { shownError } from '../graphql/errors.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import type { RequestHolder } from '../graphql/request-holder.ts';
+import { ClientDisconnected } from './body.ts';
 import type { AnswerRequest, BodyReader } from './handlers.ts';
-import {
-  ClientDisconnected,
-  checkRequest,
-  type Head,
-  type HttpPolicyOptions,
-  type HttpRefusal,
-  isEndpoint,
-} from './request.ts';
+import { type Head, isEndpoint } from './head.ts';
 import { type OperationObserver, runInRequestScope } from './request-scope.ts';
-import type { Answer, WholeAnswer } from './response.ts';
+import type { Answer, WholeAnswer } from './respond.ts';
+import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
 
 interface DoorOptions {
   readonly policy: HttpPolicyOptions;

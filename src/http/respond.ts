@@ -6,7 +6,8 @@ import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { BoundedResult, noRoom } from '../graphql/result.ts';
 import type { MediaType } from './accept.ts';
-import type { Client } from './door.ts';
+import type { Client } from './handle.ts';
+import { headerPairs } from './head.ts';
 
 /** Creates the answer to a request that fails before its operation is known. */
 type ToErrorResult = (error: unknown) => ExecutionResult;
@@ -29,9 +30,6 @@ export interface GraphQLHttpResponse extends WholeAnswer {
 
 /** A long body is encoded once, so that its length is known. */
 type Body = string | Buffer<ArrayBuffer>;
-
-export const headerPairs = (headers: readonly string[]): [string, string][] =>
-  headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
 
 const contentTypes = {
   'application/json': ['Content-Type', 'application/json; charset=utf-8'],
