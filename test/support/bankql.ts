@@ -10,7 +10,7 @@ import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/http/
 import { type Listening, listen } from '../../src/http/listen.ts';
 import { NodeClient } from '../../src/http/respond.ts';
 import { limitBank } from '../../src/load/rate-limits.ts';
-import type { AuditEntry } from '../../src/payments/record.ts';
+import type { AuditEntry } from '../../src/payments/audit.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';
