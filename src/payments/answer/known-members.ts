@@ -27,8 +27,8 @@ import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning } from './payment-words.ts';
 
 /**
- * The members that an answer may have. Their names are those of the contract's records and of the request that was sent; a known name does
- * not make its value known.
+ * The members that an answer may have. Their names are those of the contract's records and of the request that was sent, and those in
+ * payment-words.ts. A known name does not make its value known.
  */
 
 export interface ReadOptions {
@@ -47,6 +47,7 @@ export interface About extends ReadOptions {
   readonly isEntry: boolean;
   readonly stated: Meaning | null;
 }
+
 /** Members that are a code or a text in which a bank says why. */
 export const isReasonName = (folded: string): boolean =>
   words.reasonName.test(folded) || words.textName.test(folded);

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../src/contract/operations.ts';
+import { accountRef, money } from '../../../src/contract/shared-parts.ts';
 import { transaction, transactionMetadata } from '../../../src/contract/transaction.ts';
+import { transactionRequest } from '../../../src/contract/transaction-request.ts';
 import { classifyPaymentResponse } from '../../../src/payments/answer/classify.ts';
 import {
   type BankWords,
@@ -319,6 +321,20 @@ describe('the phrases of a refusal', () => {
 });
 
 describe('the names of an answer', () => {
+  test('change with the contract: whoever adds a member decides what it says beside a payment’s status', () => {
+    const names = [transaction, details, transactionMetadata, transactionRequest, money, accountRef].map(
+      ({ shape }) => Object.keys(shape).sort().join(' '),
+    );
+    expect(names).toEqual([
+      'details id metadata other_account this_account uuid',
+      'approved_by_ip_address approved_by_user_id cancelled_by_ip_address cancelled_by_user_id completed description new_balance paused_by_ip_address paused_by_user_id posted posted_by_ip_address posted_by_user_id status type value',
+      'comments narrative tags where',
+      'body challenge description end_date from resource_url start_date status transaction_ids',
+      'amount currency',
+      'account_id bank_id',
+    ]);
+  });
+
   test('are those of the contract’s records, and a known name does not make its value known', () => {
     const answer = (member: object) => JSON.stringify({ id: 'T', status: 'COMPLETED', ...member });
     for (const name of Object.keys(details.shape).filter((each) => /_by_/.test(each))) {
