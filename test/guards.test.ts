@@ -341,7 +341,7 @@ test('versions are pinned, and the lock has a hash for every package', () => {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies']) {
     for (const version of Object.values(Reflect.get(Object(manifest), kind))) {
-      expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+      expect(version).toMatch(/^(?:npm:[@\w/-]+@)?\d+\.\d+\.\d+$/);
     }
   }
 });

@@ -105,6 +105,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
         requestsPerCaller: limits.requestsPerCaller,
       },
       writeDeadlineMs: limits.unreadMs,
+      isBehindProxy: values.IDENTITY === 'headers',
       drainDelayMs: values.DRAIN_DELAY_MS,
       introspection: explores,
       defaults: {

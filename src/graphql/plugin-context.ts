@@ -1,7 +1,4 @@
-import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { Accepted } from '../http/accept.ts';
-import type { GraphQLHttpResponse } from '../http/respond.ts';
 import type { ExecutableOperation } from './documents.ts';
 import type { EngineRequest, OperationContext } from './operation-context.ts';
 import type { OperationParams } from './params.ts';
@@ -15,17 +12,6 @@ export interface PluginContext {
   operation?: ExecutableOperation;
   /** The context of the resolvers, with the budget of the answer (use-execution). */
   run?: OperationContext;
-  /** The format of the answer to a Fetch request (use-http). */
-  readonly http?: FetchedRequest;
-}
-
-interface FetchedRequest {
-  /** The parameters of the request. Errors: why it is not served. */
-  readonly paramsOf: () => unknown;
-  /** The formats that the client accepts. */
-  readonly accepted: Accepted;
-  /** The answer to the whole request, as the short lane would give it. */
-  readonly finish: (result: ExecutionResult) => GraphQLHttpResponse;
 }
 
 // A type, because yoga's contexts have an index signature.

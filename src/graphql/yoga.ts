@@ -1,5 +1,5 @@
 import type { ExecutionResult } from 'graphql';
-import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
 import { slices } from '../load/slices.ts';
@@ -28,6 +28,9 @@ export interface YogaOptions extends DocumentsOptions {
   readonly unexpected: (error: unknown) => void;
 }
 
+/** The result of an operation, or the several ones of an operation with @defer, each with its JSON. */
+export type Results = ExecutionResult | AsyncIterable<{ stringify(): string }>;
+
 /** The part of a Fetch request that plugins read. */
 type PluginRequest = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
@@ -41,7 +44,6 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<PluginContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    healthCheckEndpoint: '/health',
     // Node's own classes: servers in which bankql is mounted expect them.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
@@ -74,9 +76,19 @@ export function createBankqlYoga(options: YogaOptions) {
    */
   function execute(
     params: unknown,
+    asking: EngineRequest & { readonly incremental?: undefined },
+    request?: PluginRequest,
+  ): ExecutionResult | Promise<ExecutionResult>;
+  function execute(
+    params: unknown,
+    asking: EngineRequest,
+    request: PluginRequest,
+  ): Results | Promise<Results>;
+  function execute(
+    params: unknown,
     asking: EngineRequest,
     request: PluginRequest = withoutHttp,
-  ): ExecutionResult | Promise<ExecutionResult> {
+  ): Results | Promise<Results> {
     return slices.begin(callerNameOf(asking), () => {
       // The operation may have waited.
       if (asking.holder?.isAbandoned === true) return { data: null };
@@ -84,19 +96,16 @@ export function createBankqlYoga(options: YogaOptions) {
         const result = yoga.getResultForParams({ params: params as object, request: request as Request }, {
           asking,
         } as never);
-        return result instanceof Promise ? result.then(single, toErrorResult) : single(result);
+        return result instanceof Promise ? result.then(asResults, toErrorResult) : asResults(result);
       } catch (error) {
         return toErrorResult(error);
       }
     });
   }
 
-  return { yoga, execute, toErrorResult };
+  return { execute, toErrorResult };
 }
 
 const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
 
-function single(result: unknown): ExecutionResult {
-  if (result === undefined || isAsyncIterable(result)) throw new Error('an operation has one result here');
-  return result as ExecutionResult;
-}
+const asResults = (results: unknown) => results as Results;

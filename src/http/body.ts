@@ -6,23 +6,29 @@ import { queryOf } from './head.ts';
 /** The client disconnected before its request was complete. Nobody waits for an answer. */
 export class ClientDisconnected extends Error {}
 
+/** A host has read the body, and has not kept it. */
+export const bodyWasRead = new RequestError(
+  'INTERNAL',
+  'The body was read before bankql: pass it as `request.body`, or mount bankql before the parser.',
+  { http: { status: 500 } },
+);
+
 const tooLong = (maxBytes: number) =>
   new RequestError('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
 
 /**
  * Reads the body of a request of node:http. A server in which bankql is mounted may have a parser that has read the body into
  * `body`.
- * Errors: as readChunks.
+ * Errors: as readChunks; bodyWasRead.
  */
 export async function readBody(
   request: IncomingMessage & { readonly body?: unknown },
   maxBytes: number,
   holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Uint8Array> {
-  // Reading a stream that was read already would never end.
-  const { body } = request;
-  if (body instanceof Uint8Array) return body;
-  if (body !== undefined) return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  if (request.body !== undefined) return within(maxBytes, textOf(request.body));
+  // Reading it again would never end.
+  if (request.readableDidRead) throw bodyWasRead;
   // Node passes on a request before it has parsed the body. The body is nearly always in the same packet, and is then complete
   // before this iteration of the event loop ends. Listening for its parts would add a quarter to a short request's time.
   if (!request.complete) await new Promise(setImmediate);
@@ -36,9 +42,19 @@ export async function readBody(
       request.resume();
     }
   }
-  const whole: Buffer = request.read() ?? Buffer.alloc(0);
-  if (whole.length > maxBytes) throw tooLong(maxBytes);
-  return whole;
+  return within(maxBytes, request.read() ?? Buffer.alloc(0));
+}
+
+/** The bytes of a body that a parser has read: of its text, of its JSON, or as they are. */
+function textOf(body: unknown): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** The bytes, unless there are too many. Errors: RequestError 413. */
+function within(maxBytes: number, bytes: Uint8Array): Uint8Array {
+  if (bytes.length > maxBytes) throw tooLong(maxBytes);
+  return bytes;
 }
 
 /**

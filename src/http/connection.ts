@@ -9,12 +9,8 @@ import type { Socket } from 'node:net';
 import { RequestHolder } from '../graphql/request-holder.ts';
 import type { Capacity } from '../load/capacity.ts';
 
-/**
- * After a refusal, a connection is not read for a time that grows with the number of such connections. So clients that repeat
- * at once get about 500 refusals a second in all, and each takes a tenth of a millisecond.
- */
-const pauseMs = 2;
-const longestPauseMs = 1000;
+/** From its third refusal within this time on, in milliseconds, a connection of a single client ends: it has to connect again. */
+const refusalsMs = 1000;
 
 /** Where a socket keeps its connection. */
 export const ownConnection = Symbol('connection');
@@ -31,8 +27,8 @@ export type Listener = (
 export interface Shared {
   readonly capacity: Capacity;
   readonly listener: Listener;
-  /** How many connections pause after a refusal. */
-  paused: number;
+  /** Whether each connection may be a trusted proxy's, with requests of many callers. */
+  readonly isBehindProxy: boolean;
   /** Whether the server drains: the last answer of each connection announces its end. */
   isDraining: boolean;
   /** Whether a connection ends as soon as it is idle. */
@@ -51,6 +47,8 @@ export class Connection {
   #latest: ConnectionAwareResponse | null = null;
   /** Whether an answer has announced the end of the connection. */
   #isEnding = false;
+  /** The times of performance.now() of the last two refusals. */
+  #refusedAt = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY] as const;
 
   constructor(socket: Socket, shared: Shared) {
     this.socket = socket;
@@ -99,23 +97,20 @@ export class Connection {
     if (this.#latest === response) this.#latest = null;
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
-    else if (response.holder?.isRefused && response.req.complete && !this.#shared.isDraining) this.#pause();
   }
 
-  #pause(): void {
-    const shared = this.#shared;
-    this.socket.pause();
-    shared.paused++;
-    const resume = () => {
-      shared.paused--;
-      this.socket.resume();
-    };
-    outside(() => setTimeout(resume, Math.min(pauseMs * shared.paused, longestPauseMs)).unref());
+  /** A request is refused for lack of capacity. Returns whether its client repeats so fast that the connection has to end. */
+  refuse(): boolean {
+    const [secondLast, last] = this.#refusedAt;
+    const now = performance.now();
+    this.#refusedAt = [last, now];
+    return !this.#shared.isBehindProxy && now - secondLast < refusalsMs;
   }
 
-  /** Ends the connection if the current answer has waited longer than this to be read, in milliseconds. */
-  enforceDeadline(deadlineMs: number, now: number): void {
-    for (const response of this.#responses) if (response.isStalled(deadlineMs, now)) this.socket.destroy();
+  /** Nothing was read or written for a while, and the system took nothing of what waits: the client is away, or does not read. */
+  expire(): void {
+    // A client whose answer is not there yet has nothing to do.
+    if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
   }
 
   /** The socket is closed. Node tells only the current response, not later ones. */
@@ -158,8 +153,6 @@ export class ConnectionAwareResponse extends ServerResponse {
   awaitsContinue = false;
   /** Null once the connection is closed. */
   #connection: Connection | null = null;
-  /** The time of performance.now() at which bytes were first seen to wait for the client; null if none wait. */
-  #stalledSince: number | null = null;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...given);
@@ -182,19 +175,11 @@ export class ConnectionAwareResponse extends ServerResponse {
     super.writeContinue(callback);
   }
 
-  /**
-   * Whether bytes have waited for the client for at least this time. An answer behind another one does not wait for the client.
-   */
-  isStalled(deadlineMs: number, now: number): boolean {
-    if (this.holder === null || this.holder.unread === 0 || this.socket === null) return false;
-    this.#stalledSince ??= now;
-    return now - this.#stalledSince >= deadlineMs;
-  }
-
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     const { complete, headers: asked } = this.req;
     const isEndless = !complete && asked['transfer-encoding'] !== undefined;
-    const mustEnd = !this.shouldKeepAlive || this.awaitsContinue || isEndless;
+    const repeats = this.holder?.isRefused === true && this.#connection?.refuse() === true;
+    const mustEnd = !this.shouldKeepAlive || this.awaitsContinue || isEndless || repeats;
     if (this.#connection !== null) this.shouldKeepAlive = !this.#connection.endsWith(this, mustEnd);
     return typeof reason === 'string'
       ? super.writeHead(status, reason, headers)
@@ -207,7 +192,6 @@ export class ConnectionAwareResponse extends ServerResponse {
     const whenSent: Sent = (error) => {
       // Room for bytes that are never sent is released when the answer is closed.
       if (!error) this.holder?.sent(bytes);
-      if (this.holder?.written === 0) this.#stalledSince = null;
       (typeof encoding === 'function' ? encoding : sent)?.(error);
     };
     return typeof encoding === 'string'

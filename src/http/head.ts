@@ -6,7 +6,11 @@ import { ownCopy } from '../own-copy.ts';
  * The head of a request, as node:http gives it. Only raw headers distinguish a header that is sent twice from a value with a
  * comma.
  */
-export type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>;
+export interface Head extends Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'> {
+  /** What Express adds: the target as it was sent, and the path at which bankql is mounted, which `url` then lacks. */
+  readonly originalUrl?: string;
+  readonly baseUrl?: string;
+}
 
 /** The parts that identify the caller. */
 export type IncomingHead = Pick<Head, 'url' | 'rawHeaders'>;
@@ -55,8 +59,45 @@ function isUtf8(text: string): boolean {
   }
 }
 
+/** A page, or a file of GraphiQL's. */
+export type Page = 'graphiql' | '/health' | '/ready' | GraphiQLFile;
+/** What a request asks for; null for nothing that is served. */
+export type Place = 'operation' | Page | null;
+
+export interface GraphiQLFile {
+  /** The hash of all files. */
+  readonly version: string;
+  readonly name: string;
+}
+
 /**
- * Whether a request target is the endpoint's, `/graphql`; a proxy may have put a path in front of it. All other targets are
- * pages, health checks, or not found.
+ * Finds what a request asks for. `path` is GraphQL's, and a proxy or a host may have put another one in front of it. If a host such
+ * as Express serves bankql below a mount point, the mount point itself is GraphQL's path too.
  */
-export const isEndpoint = (target: string): boolean => /^[^?#]*\/graphql\/?(?:[?#]|$)/.test(target);
+export function placeOf(
+  { method, url = '/', originalUrl, baseUrl, headers }: Head,
+  path: string,
+  hasGraphiQL: boolean,
+): Place {
+  const own = pathOf(url);
+  const canShow = hasGraphiQL && (method === 'GET' || method === 'HEAD');
+  const isGraphQL =
+    isBelow(own, path) ||
+    (originalUrl !== undefined && isBelow(pathOf(originalUrl), path)) ||
+    (Boolean(baseUrl) && own === '');
+  if (isGraphQL) return canShow && headers.accept?.includes('text/html') ? 'graphiql' : 'operation';
+  if (own === '/health' || own === '/ready') return own;
+  const [, version, name] = (canShow && graphiqlFile.exec(own)) || [];
+  return version === undefined || name === undefined ? null : { version, name };
+}
+
+/** The path of a request target, without a slash at its end. */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  const path = end === -1 ? target : target.slice(0, end);
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+const isBelow = (path: string, end: string): boolean => path === end || (end !== '' && path.endsWith(end));
+
+const graphiqlFile = /\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { Capacity, unbounded } from '../load/capacity.ts';
 import {
   type ConnectedSocket,
@@ -24,8 +24,8 @@ const usualSlowestRequestMs = 10_000;
 const keepAliveMs = 65_000;
 /** At the stop, the process waits at most this long for a client that does not read its answer. */
 const maxDrainMs = 30_000;
-/** A client that has not read its answer after this time is disconnected, in milliseconds. */
-const writeDeadlineMs = 30_000;
+/** A client that takes nothing of its answer for this time is disconnected, in milliseconds. */
+const usualWriteDeadlineMs = 30_000;
 
 /** An error of Node's parser of HTTP, or of a request that does not arrive in time. */
 type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
@@ -68,7 +68,9 @@ const headOf = (status: number, headers: readonly string[]): string =>
 export interface ListenOptions {
   /** Counts the resources that callers use (default: nothing is bounded). */
   readonly capacity?: Capacity;
-  /** How long an answer may wait to be read, in milliseconds. */
+  /** Whether a trusted proxy is in front, whose connections have requests of many callers (default: false). */
+  readonly isBehindProxy?: boolean | undefined;
+  /** For how long a client may take nothing of its answer, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
   /** How long a request may take to arrive, in milliseconds. */
   readonly slowestRequestMs?: number;
@@ -80,6 +82,16 @@ export interface ListenOptions {
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
 
+/** Starts to listen. Returns the address as a URL. Errors: those of `listen`, such as EADDRINUSE. */
+export async function listenOn(server: NetServer, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog }, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
 /**
  * An HTTP server that listens. The listener must not throw.
  * Errors: those of `listen`, such as EADDRINUSE.
@@ -90,10 +102,9 @@ export async function listen(
   listener: Listener,
   { capacity = new Capacity(unbounded), ...options }: ListenOptions = {},
 ) {
-  const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
-  const { slowestRequestMs = usualSlowestRequestMs } = options;
+  const { slowestRequestMs = usualSlowestRequestMs, isBehindProxy = false } = options;
   const connections = new Connections<Connection>();
-  const shared: Shared = { capacity, listener, paused: 0, isDraining: false, endsIdle: false };
+  const shared: Shared = { capacity, listener, isBehindProxy, isDraining: false, endsIdle: false };
   const receive = ({ socket }: { socket: ConnectedSocket }, response: ConnectionAwareResponse) =>
     socket[ownConnection]?.receive(response);
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
@@ -129,6 +140,9 @@ export async function listen(
     }
     socket.destroy();
   });
+  server.timeout = options.writeDeadlineMs ?? usualWriteDeadlineMs;
+  // Without a listener, Node also ends a connection that waits for the bank.
+  server.on('timeout', (socket: ConnectedSocket) => socket[ownConnection]?.expire());
   // Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket: ConnectedSocket) => {
@@ -153,16 +167,7 @@ export async function listen(
     surplus.socket.destroy();
     capacity.refuse('sockets');
   };
-  const enforceDeadlines = () => {
-    const now = performance.now();
-    for (const connection of connections) connection.enforceDeadline(deadlineMs, now);
-  };
-  const cutOff = setInterval(enforceDeadlines, Math.min(1000, deadlineMs)).unref();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog }, resolve);
-  });
-  const address = server.address() as AddressInfo;
+  const url = await listenOn(server, host, port);
   const drain = () => {
     shared.isDraining = true;
   };
@@ -171,7 +176,7 @@ export async function listen(
     for (const { isIdle, socket } of connections) if (isIdle) socket.destroy();
   };
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url,
     /** From now on, the last answer of each connection announces its end, and the connection closes. */
     drain,
     /** Waits until the requests in progress have ended. For `idleMs` milliseconds, idle connections may be used once more. */
@@ -183,7 +188,6 @@ export async function listen(
         server.close(() => {
           clearTimeout(idle);
           clearTimeout(last);
-          clearInterval(cutOff);
           resolve();
         });
         if (idle === undefined) endIdle();
