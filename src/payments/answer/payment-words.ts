@@ -127,8 +127,10 @@ export function speaksAgainst(said: string, outcome: Meaning, words: BankWords):
   if (said.length > maxRead) return true;
   if (!/\p{L}/u.test(said)) return taughtMeaning(said, words) === 'rejected';
   const text = said.replaceAll(uuid, '');
-  if ([text, withoutFillers(text)].some((each) => failureInText.test(fold(each)))) return true;
   const single = wordsOf(text);
+  // Also across signs, as in `account.closed`.
+  const joined = [single, wordsOf(withoutFillers(text))].map((parts) => fold(parts.join('')));
+  if (joined.some((each) => failureInText.test(each))) return true;
   const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
   return [text, ...clausesOf(text), ...single, ...pairs].some((part) => isAgainst(part, outcome, words));
 }

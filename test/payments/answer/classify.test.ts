@@ -314,6 +314,7 @@ describe('the phrases of a refusal', () => {
     expect(stateOf(422, JSON.stringify({ message: text }))).toBe('UNKNOWN');
     expect(stateOf(422, JSON.stringify({ code }))).toBe('UNKNOWN');
     expect(stateOf(200, JSON.stringify({ id: code }))).toBe('UNKNOWN');
+    expect(stateOf(200, JSON.stringify({ id: `T.${text.replaceAll(' ', '.')}.9` }))).toBe('UNKNOWN');
     const metadata = { narrative: `The ${text}` };
     expect(stateOf(200, JSON.stringify({ id: 'T', status: 'COMPLETED', metadata }))).toBe('UNKNOWN');
     expect(classify(202, JSON.stringify({ note: text })).isAccepted).toBe(false);
