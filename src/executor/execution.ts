@@ -1,4 +1,5 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
+import { nobody } from '../load/callers.ts';
 import { type SlicedOperation, slices } from '../load/slices.ts';
 import { AnswerBudget, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan } from './compile.ts';
@@ -18,7 +19,7 @@ export interface ExecuteOptions {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-const nobody: SlicedOperation = { caller: '' };
+const anybody: SlicedOperation = { caller: nobody };
 
 /** The state of one execution of a plan. */
 export class Execution {
@@ -66,7 +67,7 @@ export class Execution {
 
   /** Runs work when there is time. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    void slices.wait(this.#options.operation ?? nobody).then(() => {
+    void slices.wait(this.#options.operation ?? anybody).then(() => {
       if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
       work();
     });

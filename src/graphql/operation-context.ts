@@ -1,11 +1,12 @@
 import type { BankClient } from '../bank/client.ts';
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials, RequestCredentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget } from '../bank/shared-reads.ts';
 import type { ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { IncrementalForm } from '../executor/defer.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
+import type { Caller } from '../load/callers.ts';
 import { parsedTimes, valueBytes } from '../load/capacity.ts';
 import type { SlicedOperation } from '../load/slices.ts';
 import type { PaymentService } from '../payments/service.ts';
@@ -19,7 +20,7 @@ import type { RequestHolder } from './request-holder.ts';
 
 /** The caller, and how the request was sent. */
 export interface EngineRequest {
-  readonly credentials: Caller;
+  readonly credentials: RequestCredentials;
   /** Creates the signal that aborts when the client disconnects; called only if something needs it. */
   readonly signal?: (() => AbortSignal) | undefined;
   /**
@@ -48,9 +49,6 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
-/** The name by which a caller's time is counted (slices.ts). */
-export const callerNameOf = ({ credentials }: EngineRequest): string => credentials.identity?.name ?? '';
-
 /**
  * One GraphQL operation while it is executed, and the context of its resolvers. It owns the operation's budget, its deadline and, in the
  * session, its reads and loaders.
@@ -59,7 +57,7 @@ export class OperationContext implements Context, ExecuteOptions, ReadBudget, Sl
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
-  readonly caller: string;
+  readonly caller: Caller;
   /** Is aborted when the client has left. A mutation has none: it runs until it ends. */
   readonly signal: AbortSignal | undefined;
   /** The operation's writes and payments; null if it is no mutation. */
@@ -84,7 +82,7 @@ export class OperationContext implements Context, ExecuteOptions, ReadBudget, Sl
     const recorded = recorder?.payments(payments) ?? payments;
     if (holder !== undefined) holder.isMutation = effects !== null;
     this.budget = new AnswerBudget(answerLimits, holder);
-    this.caller = callerNameOf(request);
+    this.caller = request.credentials.caller;
     this.signal = effects === null ? request.signal?.() : undefined;
     this.payments = effects?.payments(recorded) ?? recorded;
     this.defaults = defaults;
@@ -125,7 +123,7 @@ export class OperationContext implements Context, ExecuteOptions, ReadBudget, Sl
   }
 
   /** The caller. After a resolver has read this, the answer may be private. */
-  get credentials(): Caller {
+  get credentials(): Credentials {
     this.#isCallerAsked = true;
     return this.#request.credentials;
   }

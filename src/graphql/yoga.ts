@@ -7,7 +7,7 @@ import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
-import { callerNameOf, type EngineRequest } from './operation-context.ts';
+import type { EngineRequest } from './operation-context.ts';
 import type { BankqlPlugin, PluginContext } from './plugin-context.ts';
 import { useBoundedAnswers } from './use-bounded-answers.ts';
 import { type DocumentsOptions, useDocuments } from './use-documents.ts';
@@ -89,7 +89,7 @@ export function createBankqlYoga(options: YogaOptions) {
     asking: EngineRequest,
     request: PluginRequest = withoutHttp,
   ): Results | Promise<Results> {
-    return slices.begin(callerNameOf(asking), () => {
+    return slices.begin(asking.credentials.caller, () => {
       // The operation may have waited.
       if (asking.holder?.isAbandoned === true) return { data: null };
       try {

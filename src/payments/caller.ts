@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError } from '../errors.ts';
 
 /** The caller, by whom a payment is looked up. Its pseudonyms stand in records and logs. */
@@ -12,7 +12,7 @@ export interface Payer {
 }
 
 /** Errors: MISSING_CREDENTIALS. */
-export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Caller): Payer {
+export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Credentials): Payer {
   if (authProviderName === null || authId === null || subscriptionKey === null) {
     throw new BankqlError(
       'MISSING_CREDENTIALS',

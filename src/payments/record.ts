@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { badUserInput } from '../errors.ts';
-import { bankCode, idText } from './answer/answer-values.ts';
 import { hashCaller, hashPayer, type Payer, recordId, sha256 } from './caller.ts';
 
 /**
@@ -201,7 +200,6 @@ export interface PaymentInput {
   readonly ids: { readonly bankId: string; readonly accountId: string };
   readonly body: {
     readonly description?: string | undefined;
-    readonly from?: Body<typeof accountRef> | undefined;
     readonly to: Body<typeof accountRef>;
     readonly value?: Body<typeof money> | undefined;
   };
@@ -209,11 +207,11 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, no account is paid, or another one pays than that of the path:
- *         the bank's refusal would have to be understood, or the payment would be UNKNOWN.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid: the bank's refusal would have to be
+ *         understood, or the payment would be UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
-  const { description, from = {}, to, value } = body;
+  const { description, to, value } = body;
   const { amount, currency } = value ?? {};
   // Longer texts are not stored, logged or sent.
   for (const [given, longest, name, argument] of [
@@ -227,15 +225,6 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
   if (!to.account_id?.trim())
     throw badUserInput('A payment needs the account that is paid: give to.accountId.', 'to.accountId');
-  for (const [given, own, read, argument] of [
-    [from.bank_id, ids.bankId, bankCode, 'from.bankId'],
-    [from.account_id, ids.accountId, idText, 'from.accountId'],
-  ] as const)
-    if (given !== undefined && read(given) !== read(own))
-      throw badUserInput(
-        'The account in from is not the one in accountId, which pays. Leave from out.',
-        argument,
-      );
   return {
     bankId: ids.bankId,
     accountId: ids.accountId,
@@ -252,7 +241,7 @@ export function textsOf({
   ids,
   body,
   credentials,
-}: PaymentInput & { readonly credentials: Caller }): string[] {
+}: PaymentInput & { readonly credentials: Credentials }): string[] {
   const { authProviderName, authId, subscriptionKey } = credentials;
   const texts: string[] = [];
   JSON.stringify([ids, body, authProviderName, authId, subscriptionKey], (_name, value) => {

@@ -8,7 +8,7 @@ import { startServerFixture } from '../../support/server-fixture.ts';
 const exampleOperations = await readExamples();
 
 const nameOf = (example: string) => /^(?:query|mutation) (\w+)/m.exec(example)?.[1] ?? '';
-/** GraphiQL's button stops an introspection or an operation that is under way, and has another name then. */
+/** While an operation is under way, GraphiQL's button stops it, and has another name. */
 const executeButton = (page: Page) => page.getByRole('button', { name: /^Execute query/ });
 const isIntrospection = (request: Request) => request.postData()?.includes('IntrospectionQuery') === true;
 
