@@ -1,8 +1,9 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
-import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
+import { parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';

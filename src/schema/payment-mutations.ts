@@ -9,8 +9,8 @@ import {
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { PayeeInput, payeeBody, readablePayeeBody } from './payee.ts';
