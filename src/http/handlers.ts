@@ -6,17 +6,16 @@ import { mayUseIncremental } from '../graphql/documents.ts';
 import { RequestError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
-import type { EngineRequest } from '../graphql/operation-context.ts';
-import type { PluginContext } from '../graphql/plugin-context.ts';
+import type { OperationRequest } from '../graphql/operation-context.ts';
 import type { RequestHolder } from '../graphql/request-holder.ts';
-import { useHttp } from '../graphql/use-http.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
 import type { RateLimiter } from '../load/rate-limiter.ts';
-import { type Accepted, acceptedBy, notAcceptable } from './accept.ts';
+import { acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, createIdentify } from './auth/authenticate.ts';
 import { type GraphiQLOptions, useGraphiQLPage } from './graphiql/page.ts';
 import { ClientDisconnected, type Head, isEndpoint, parseBodyParams, parseUrlParams } from './request.ts';
 import { type Answer, createAnswers, headerPairs, type SendOptions } from './response.ts';
+import { FetchedRequest, useHttp } from './use-http.ts';
 
 /** Why the process should get no traffic, in a few words; null if it may. */
 type WhyNotReady = () => string | null | Promise<string | null>;
@@ -64,15 +63,14 @@ function mayHaveSeveralResults(params: unknown): boolean {
 
 /** Answers requests that HTTP's rules let through (request.ts), for node:http and for Fetch. */
 export function createGraphQLHandler(options: GraphQLServerOptions): AnswerRequest {
-  const { authenticate, rateLimiter = null, logger, graphiql, plugins = [] } = options;
-  const { yoga, execute, toErrorResult } = createBankqlYoga({
+  const { authenticate, rateLimiter = null, logger, graphiql } = options;
+  const { yoga, execute, contextOf, toErrorResult } = createBankqlYoga({
     ...options,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
-    plugins: [
+    httpPlugins: [
       useReadiness(options.whyNotReady ?? (() => null)),
       ...(graphiql === undefined ? [] : [useGraphiQLPage(graphiql, options.explains === true)]),
       useHttp(),
-      ...plugins,
     ],
   });
   const identify = createIdentify(authenticate, rateLimiter);
@@ -106,7 +104,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
     const isPost = method === 'POST';
     const accepted = acceptedBy(headers.accept);
     const answering = { mediaType: accepted.mediaType, request: head, holder, activity };
-    let asking: EngineRequest = { credentials: nobody };
+    let request: OperationRequest = { credentials: nobody };
     let body: Uint8Array | null = null;
     let paramsOf: () => unknown;
     try {
@@ -114,9 +112,8 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
       const credentials = found instanceof Promise ? await found : found;
       if (activity !== null) activity.credentials = credentials;
       if (accepted.mediaType === null && accepted.stream === null) throw notAcceptable();
-      asking = {
+      request = {
         credentials,
-        signal: () => holder.signal,
         isReadOnly: !isPost,
         incremental: accepted.stream?.form,
         explain: headers[explainHeader]?.toString(),
@@ -129,7 +126,7 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
         const params = parseBodyParams(body);
         paramsOf = () => params;
         if (accepted.mediaType !== null && (accepted.stream === null || !mayHaveSeveralResults(params))) {
-          const result = execute(params, asking, new LaneRequest(head));
+          const result = execute(params, request, new LaneRequest(head));
           return answerOf(result instanceof Promise ? await result : result, answering);
         }
       } else {
@@ -150,20 +147,20 @@ export function createGraphQLHandler(options: GraphQLServerOptions): AnswerReque
       };
     }
     const finish = (result: ExecutionResult) => answerOf(result, answering);
-    return throughYoga(head, body, accepted, { asking, http: { accepted, paramsOf, finish } });
+    return throughYoga(head, body, new FetchedRequest(request, accepted, paramsOf, finish));
   }
 
   /** Yoga would choose a stream in a fixed order: it gets only the type that the client wants most. */
   async function throughYoga(
     { method, rawHeaders }: Head,
     body: Uint8Array | null,
-    accepted: Accepted,
-    context: PluginContext,
+    request: FetchedRequest,
   ): Promise<Response> {
+    const { accepted } = request;
     const headers = new Headers(headerPairs(rawHeaders));
     headers.set('Accept', accepted.stream?.type ?? accepted.mediaType ?? '*/*');
     const init = body === null ? { headers } : { method, headers, body };
-    return yoga.fetch(new Request(endpoint, init as RequestInit), context as never);
+    return yoga.fetch(new Request(endpoint, init as RequestInit), contextOf(request));
   }
 
   return ({ method, url, headers, rawHeaders }, read, holder, activity) => {

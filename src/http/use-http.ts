@@ -1,9 +1,43 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
-import { headerPairs } from '../http/response.ts';
+import { callerNameOf, type OperationRequest } from '../graphql/operation-context.ts';
+import type { BankqlPlugin } from '../graphql/use-pipeline.ts';
 import { slices } from '../load/slices.ts';
-import { callerNameOf } from './operation-context.ts';
-import type { BankqlPlugin } from './plugin-context.ts';
+import type { Accepted } from './accept.ts';
+import { type GraphQLHttpResponse, headerPairs } from './response.ts';
+
+/** A request that yoga's Fetch handler serves, with bankql's rules for it. */
+export class FetchedRequest implements OperationRequest {
+  readonly credentials: OperationRequest['credentials'];
+  readonly isReadOnly: OperationRequest['isReadOnly'];
+  readonly incremental: OperationRequest['incremental'];
+  readonly explain: OperationRequest['explain'];
+  readonly holder: OperationRequest['holder'];
+  readonly activity: OperationRequest['activity'];
+  /** The parameters of the request. Errors: why it is not served. */
+  readonly readParams: () => unknown;
+  /** The formats that the client accepts. */
+  readonly accepted: Accepted;
+  /** The answer to the whole request, as the short lane would give it. */
+  readonly finish: (result: ExecutionResult) => GraphQLHttpResponse;
+
+  constructor(
+    request: OperationRequest,
+    accepted: Accepted,
+    readParams: () => unknown,
+    finish: (result: ExecutionResult) => GraphQLHttpResponse,
+  ) {
+    this.credentials = request.credentials;
+    this.isReadOnly = request.isReadOnly;
+    this.incremental = request.incremental;
+    this.explain = request.explain;
+    this.holder = request.holder;
+    this.activity = request.activity;
+    this.accepted = accepted;
+    this.readParams = readParams;
+    this.finish = finish;
+  }
+}
 
 /**
  * Reads requests and writes results by bankql's rules in place of yoga's: the same in both lanes. Yoga writes event streams and
@@ -11,14 +45,16 @@ import type { BankqlPlugin } from './plugin-context.ts';
  */
 export const useHttp = (): BankqlPlugin => ({
   onRequestParse({ serverContext, setRequestParser, endResponse, fetchAPI }) {
-    const { http } = serverContext;
+    const request = serverContext.bankql?.request;
     // A path such as `/graphql/.` is the endpoint only after normalization: it is not found.
-    if (http === undefined) return endResponse(new fetchAPI.Response(null, { status: 404 }));
-    setRequestParser(() => slices.begin(callerNameOf(serverContext.asking), () => http.paramsOf() as object));
+    if (!(request instanceof FetchedRequest))
+      return endResponse(new fetchAPI.Response(null, { status: 404 }));
+    setRequestParser(() => slices.begin(callerNameOf(request), () => request.readParams() as object));
   },
   async onResultProcess({ result, serverContext, setResult, setResultProcessor, resultProcessor }) {
-    if (serverContext.http === undefined) return;
-    const { accepted, finish } = serverContext.http;
+    const request = serverContext.bankql?.request;
+    if (!(request instanceof FetchedRequest)) return;
+    const { accepted, finish } = request;
     if (!isAsyncIterable(result) && accepted.mediaType !== null) {
       const { status, headers, body } = await finish(result as ExecutionResult);
       const answered = [...headers, 'Content-Length', String(Buffer.byteLength(body))];
