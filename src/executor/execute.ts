@@ -23,7 +23,7 @@ import {
 import { ignoreRejections, isPromise } from './promises.ts';
 
 /** Executes a plan. Never throws and never rejects. */
-export function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
+export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
     // Fragments may still be delivered.
     execution.isOver = execution.fragments === null;
