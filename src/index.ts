@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Plugin } from 'graphql-yoga';
-import { type Embedding, serveBankql } from './app/serve.ts';
+import { serveBankql } from './app/app.ts';
 import type { CliContext } from './commands/command.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import { resolveEnvironment } from './config/environment.ts';
+import { StartError } from './errors.ts';
 
 export { ConfigError } from './config/config-error.ts';
 export { type ErrorCode, errorCodes, StartError } from './errors.ts';
@@ -34,7 +35,12 @@ export interface StartOptions {
   readonly plugins?: readonly Plugin[];
 }
 
-/** bankql, mounted in a server of another framework. GraphQL is at the paths that end in `/graphql`. */
+export interface MountOptions extends StartOptions {
+  /** The path of GraphQL for hosts that do not know where they mount bankql, such as those of `fetch` (default: `/graphql`). */
+  readonly path?: string;
+}
+
+/** bankql, mounted in a server of another framework. GraphQL is at the mount point, and at the paths that end in `path`. */
 export interface MountedBankql extends Pick<Bankql, 'reload'> {
   /** A Fetch handler: for Next.js, Hono and others. It never rejects. */
   fetch(request: Request): Promise<Response>;
@@ -46,35 +52,41 @@ export interface MountedBankql extends Pick<Bankql, 'reload'> {
 
 /**
  * bankql without a server of its own; HOST and PORT have no effect.
- * Errors: StartError; it is a ConfigError if variables cannot be used.
+ * Errors: StartError; it is a ConfigError if variables cannot be used. A start that fails leaves nothing behind.
  */
-export async function createBankql(options: StartOptions): Promise<MountedBankql> {
-  const { fetch, node, reload, stop } = await open(options, { isMounted: true });
-  return { fetch, node, reload, close: stop };
+export async function createBankql(options: MountOptions): Promise<MountedBankql> {
+  const { path = '/graphql', plugins } = options;
+  if (!path.startsWith('/')) throw new StartError('path: begin it with a slash, such as /graphql.');
+  const service = await serveBankql(contextOf(options), { isMounted: true, path, plugins });
+  const { fetch, node, reload } = service;
+  return { fetch, node, reload, close: async () => void (await service.stop()) };
 }
 
 /**
  * Serves GraphQL from a process of one's own, as the command `bankql` does. It installs no handlers of signals: call
  * `stop` before the process ends.
- * Errors: StartError; it is a ConfigError if variables cannot be used.
+ * Errors: StartError; it is a ConfigError if variables cannot be used. A start that fails leaves nothing behind.
  */
 export async function startBankql(options: StartOptions): Promise<Bankql> {
-  const { url, reload, stop } = await open(options, {});
-  return { url, reload, stop };
+  const service = await serveBankql(contextOf(options), { plugins: options.plugins });
+  const { url, reload } = service;
+  return { url, reload, stop: async () => void (await service.stop()) };
 }
 
-async function open(
-  { environment, envFiles = [], write = () => {}, replica = 'bankql', plugins }: StartOptions,
-  embedding: Embedding,
-) {
+/** What the command would have of its process. Errors: StartError. */
+function contextOf({
+  environment,
+  envFiles = [],
+  write = () => {},
+  replica = 'bankql',
+}: StartOptions): CliContext {
   const resolved = resolveEnvironment(environment, envFiles);
   const { workers } = readConfig(resolved.environment);
   if (workers > 1) {
     const remedy = 'it is for the command bankql: from code, start it in processes of your own.';
     throw new ConfigError([{ variable: 'WORKERS', value: String(workers), remedy }]);
   }
-  const endings: (() => void)[] = [];
-  const context: CliContext = {
+  return {
     ...resolved,
     args: [],
     replica,
@@ -82,15 +94,8 @@ async function open(
     // `write` receives the text that a terminal would show.
     isTerminal: true,
     writeError: () => {},
-    onExit: (run) => void endings.push(run),
+    // What is to be done at the end of the process is done at the stop.
+    onExit: () => {},
     ask: null,
-  };
-  const service = await serveBankql(context, { ...embedding, plugins });
-  return {
-    ...service,
-    async stop() {
-      await service.stop();
-      for (const end of endings) end();
-    },
   };
 }

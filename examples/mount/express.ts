@@ -3,9 +3,8 @@ import express from 'express';
 
 const bankql = await createBankql({ environment: process.env });
 
-/** `express.json()` has read the body: bankql takes it from `request.body`. */
+/** GraphQL is at the mount point. If `express.json()` comes first, bankql takes the body from `request.body`. */
 export const app = express()
-  .use(express.json({ type: ['application/json', 'application/graphql-response+json'] }))
   .get('/', (_request, response) => void response.send('my app'))
-  .all('/graphql', bankql.node);
+  .use('/graphql', bankql.node);
 export const close = bankql.close;

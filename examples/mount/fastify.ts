@@ -1,13 +1,17 @@
 import { createBankql } from 'bankql';
-import fastify from 'fastify';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 
 const bankql = await createBankql({ environment: process.env });
 
-export const app = fastify();
-app.get('/', () => 'my app');
 /** Fastify has read the body, and leaves the answer to bankql. */
-app.all('/graphql', (request, reply) => {
+function graphql(request: FastifyRequest, reply: FastifyReply) {
   reply.hijack();
   return bankql.node(Object.assign(request.raw, { body: request.body }), reply.raw);
-});
+}
+
+export const app = fastify();
+app.get('/', () => 'my app');
+app.all('/graphql', graphql);
+// The files of GraphiQL.
+app.get('/graphql/*', graphql);
 export const close = bankql.close;

@@ -3,8 +3,8 @@ import { Hono } from 'hono';
 
 const bankql = await createBankql({ environment: process.env });
 
-/** Hono hands its requests on as they are. */
+/** Hono passes on its requests as they are. The files of GraphiQL are below `/graphql`. */
 export const app = new Hono()
   .get('/', (c) => c.text('my app'))
-  .all('/graphql', (c) => bankql.fetch(c.req.raw));
+  .all('/graphql/*', (c) => bankql.fetch(c.req.raw));
 export const close = bankql.close;

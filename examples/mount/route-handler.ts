@@ -1,8 +1,8 @@
 import { createBankql } from 'bankql';
 
 /**
- * A route handler, as Next.js (`app/api/graphql/route.ts`), Remix or SvelteKit take it: a Request in and a Response out. The
- * host has to call it at a path that ends in `/graphql`.
+ * A route handler, as Next.js, Remix or SvelteKit take it: a Request in and a Response out. In Next.js it is
+ * `app/api/graphql/[[...file]]/route.ts`: the optional parameter is for the files of GraphiQL.
  */
 const bankql = await createBankql({ environment: process.env });
 

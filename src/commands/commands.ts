@@ -27,7 +27,7 @@ WORKERS, SIGUSR2 replaces the workers.
       const config = readConfig(context.environment);
       if (config.workers > 1)
         return (await import('../app/workers/primary.ts')).serveFromWorkers(context, config);
-      return (await import('../app/serve.ts')).serveBankql(context);
+      return (await import('../app/app.ts')).serveBankql(context);
     },
   },
   sandbox: {

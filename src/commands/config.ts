@@ -65,7 +65,7 @@ async function check(config: Config, withoutStore: boolean): Promise<string[]> {
   const checked = withoutStore ? checkAddress(config.state) : checkStore(config.state);
   const stateLine = await checked.catch(collect);
   if (stateLine) lines.push(`${stateLine}\n`);
-  const { readPersisted } = await import('../app/serve.ts');
+  const { readPersisted } = await import('../app/app.ts');
   if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;

@@ -1,7 +1,7 @@
 import type { BankOptions } from '../bank/client.ts';
 import { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { type JwtOptions, jwtAlgorithms } from '../http/auth/jwt-options.ts';
-import { isLoopback } from '../http/request.ts';
+import { isLoopback } from '../http/rules.ts';
 import type { ServerOptions } from '../http/server.ts';
 import { limits as fixedLimits, type Limits } from '../load/limits.ts';
 import { bankWordsOf } from '../payments/answer/payment-words.ts';
@@ -105,6 +105,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
         requestsPerCaller: limits.requestsPerCaller,
       },
       writeDeadlineMs: limits.unreadMs,
+      isBehindProxy: values.IDENTITY === 'headers',
       drainDelayMs: values.DRAIN_DELAY_MS,
       introspection: explores,
       defaults: {

@@ -35,7 +35,7 @@ async function* resultsOf(
   { initialResult, subsequentResults }: IncrementalResults,
   operation: OperationContext,
   mask: MaskError,
-): AsyncGenerator<object, void, void> {
+): AsyncGenerator<{ readonly hasNext: boolean; stringify(): string }, void, void> {
   const { budget, maxBytes } = operation;
   const { holder, activity, incremental: form } = operation.request;
   const awaited = new Set<string>();
@@ -44,7 +44,7 @@ async function* resultsOf(
   let errorsSoFar = 0;
 
   /** Errors: AnswerLimitError if it is too long; OVERLOADED if there is no room for it to wait for its client. */
-  function toSent(result: AnyResult): object {
+  function toSent(result: AnyResult) {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];
     const shown = <T extends Pick<AnyResult, 'errors'>>(part: T) => {
@@ -75,7 +75,7 @@ async function* resultsOf(
       errors: reported,
       hasData: [result, ...(incremental ?? [])].some(hasData),
     });
-    return { hasNext, stringify: () => json };
+    return { hasNext: hasNext === true, stringify: () => json };
   }
 
   try {

@@ -25,7 +25,7 @@ interface RequestErrorOptions extends Pick<GraphQLErrorOptions, 'nodes' | 'sourc
   readonly details?: ErrorDetails;
 }
 
-/** A request that is not executed. Its extension `http` is for the handler (http/response.ts), not for the client. */
+/** A request that is not executed. Its extension `http` is for the handler (http/respond.ts), not for the client. */
 export class RequestError extends GraphQLError {
   constructor(code: ErrorCode, message: string, options: RequestErrorOptions = {}) {
     const { http = { status: 400 }, details, ...place } = options;

@@ -42,8 +42,6 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly explains?: boolean | undefined;
   /** Further plugins of yoga or Envelop. They see each operation, whichever way it is served. */
   readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
-  /** Plugins that have hooks of HTTP only. */
-  readonly httpPlugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
 }
@@ -55,7 +53,7 @@ type PluginRequest = Pick<Request, 'method' | 'url'> & {
 
 /** bankql's yoga server, and the life of an operation in it. */
 export function createBankqlYoga(options: YogaOptions) {
-  const { schema = ownSchema, persisted = null, explains = false, plugins = [], httpPlugins = [] } = options;
+  const { schema = ownSchema, persisted = null, explains = false, plugins = [] } = options;
   const mask = createMaskError(options.unexpected);
   const services = { ...options, mask };
   const documents = new Documents({ ...options, pinned: persisted?.documents.parsed });
@@ -121,12 +119,11 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    healthCheckEndpoint: '/health',
     // Node's own classes: servers in which bankql is mounted expect them.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // The door does this for both lanes (src/http).
+    // The door does this for both lanes (rules.ts).
     cors: false,
     batching: false,
     multipart: false,
@@ -136,7 +133,6 @@ export function createBankqlYoga(options: YogaOptions) {
     logging: false,
     maskedErrors: { errorMessage: internalError().message, isDev: false, maskError: mask },
     plugins: [
-      ...httpPlugins,
       useParams,
       ...(plugins.length === 0
         ? []
@@ -144,42 +140,46 @@ export function createBankqlYoga(options: YogaOptions) {
     ],
   });
 
-  /** The context of an operation, for `yoga.fetch`. */
-  const contextOf = (request: OperationRequest): YogaContext => ({
-    bankql: new OperationContext(services, request),
-  });
-
   function resultOf(params: unknown, request: OperationRequest, fetchRequest: PluginRequest) {
     // The operation may have waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
+    const context = { bankql: new OperationContext(services, request) };
     try {
-      const result = yoga.getResultForParams(payload, contextOf(request) as YogaInitialContext & YogaContext);
-      return result instanceof Promise ? result.then(single, toErrorResult) : single(result);
+      const result = yoga.getResultForParams(payload, context as YogaInitialContext & YogaContext);
+      return result instanceof Promise ? result.then(asResult, toErrorResult) : asResult(result);
     } catch (error) {
       return toErrorResult(error);
     }
   }
 
   /**
-   * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
-   * `extensions.http` is for the handler (http/response.ts). An answer with older data has
+   * Executes the requested operation. It never throws and never rejects. An error's
+   * `extensions.http` is for the handler (http/respond.ts). An answer with older data has
    * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
    * was written or paid.
    */
-  const execute = (
+  function execute(
+    params: unknown,
+    request: OperationRequest & { readonly incremental?: undefined },
+    fetchRequest?: PluginRequest,
+  ): ExecutionResult | Promise<ExecutionResult>;
+  function execute(
+    params: unknown,
+    request: OperationRequest,
+    fetchRequest: PluginRequest,
+  ): Result | Promise<Result>;
+  function execute(
     params: unknown,
     request: OperationRequest,
     fetchRequest: PluginRequest = withoutHttp,
-  ): ExecutionResult | Promise<ExecutionResult> =>
-    slices.begin(callerNameOf(request), () => resultOf(params, request, fetchRequest));
+  ): Result | Promise<Result> {
+    return slices.begin(callerNameOf(request), () => resultOf(params, request, fetchRequest));
+  }
 
-  return { yoga, execute, contextOf, toErrorResult };
+  return { execute, toErrorResult };
 }
 
 const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
 
-function single(result: unknown): ExecutionResult {
-  if (result === undefined || isAsyncIterable(result)) throw new Error('an operation has one result here');
-  return result as ExecutionResult;
-}
+const asResult = (result: unknown) => result as Result;

@@ -86,7 +86,7 @@ export const notAcceptable = () =>
 /** Media types in which several results can be answered, one after the other. */
 type StreamType = 'text/event-stream' | 'multipart/mixed';
 
-interface IncrementalStream {
+export interface IncrementalStream {
   readonly type: StreamType;
   readonly form: IncrementalForm;
   /** The parameter with which the client requested the form; the answer repeats it. */

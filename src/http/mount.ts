@@ -1,52 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ReadableStream } from 'node:stream/web';
 import { RequestHolder } from '../graphql/request-holder.ts';
 import type { Capacity } from '../load/capacity.ts';
+import { bodyWasRead, readChunks } from './body.ts';
 import { peerOf } from './connection.ts';
-import type { Client, Door } from './door.ts';
-import { type Head, readBody, readChunks } from './request.ts';
-import { type Answer, headerPairs, NodeClient, type WholeAnswer } from './response.ts';
+import {
+  type Answer,
+  type Exchange,
+  NodeExchange,
+  type StreamedAnswer,
+  type WholeAnswer,
+  withCommon,
+} from './exchange.ts';
+import type { Handle } from './handle.ts';
+import { type Head, headerPairs } from './head.ts';
 
 /** bankql without its own server, for a server that listens already. */
-export function createMount(enter: Door, capacity: Capacity, maxRequestBytes: number) {
+export function createMount(handle: Handle, capacity: Capacity) {
   const underWay = new Set<Promise<void>>();
 
-  function follow(work: Promise<void>): void {
+  async function follow(exchange: Exchange): Promise<void> {
+    const work = handle(exchange);
     underWay.add(work);
-    void work.then(() => underWay.delete(work));
+    await work;
+    underWay.delete(work);
   }
 
   return {
     /** Answers a request of Fetch: of Next.js, Hono, Deno, a service worker. It never rejects. */
     async fetch(request: Request): Promise<Response> {
-      const { pathname, search } = new URL(request.url);
-      const head: Head = {
-        method: request.method,
-        url: pathname + search,
-        headers: Object.fromEntries(request.headers),
-        rawHeaders: [...request.headers].flat(),
-      };
-      const holder = new RequestHolder(capacity, '', head);
-      if (request.signal.aborted) holder.end(true);
-      request.signal.addEventListener('abort', () => holder.end(true), { once: true });
-      const client = new FetchClient(request);
-      const read = () => readChunks(request.body ?? nothing(), maxRequestBytes, holder);
-      const work = enter(head, read, holder, client).then(() => {
-        holder.end(client.state === 'left');
-        // A client that has left is not answered.
-        client.response.resolve(new Response(null, { status: 499 }));
-      });
-      follow(work);
-      return client.response.promise;
+      const exchange = new FetchExchange(request, capacity);
+      void follow(exchange).then(() => exchange.end());
+      return exchange.response;
     },
 
     /** Answers a request of node:http, also if a parser of its server has read the body into `req.body`. It never rejects. */
     async node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse) {
       const holder = new RequestHolder(capacity, peerOf(request.socket.remoteAddress), request);
       response.once('close', () => holder.end(!response.writableFinished));
-      const read = () => readBody(request, maxRequestBytes, holder);
-      const work = enter(request, read, holder, new NodeClient(response));
-      follow(work);
-      await work;
+      await follow(new NodeExchange(request, response, holder));
     },
 
     /** Resolves when no request is in progress. */
@@ -58,36 +50,54 @@ export function createMount(enter: Door, capacity: Capacity, maxRequestBytes: nu
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-class FetchClient implements Client {
-  readonly response = Promise.withResolvers<Response>();
-  state: Client['state'] = 'waiting';
+/** An exchange over Fetch. The request need not be of Node's own class. */
+class FetchExchange implements Exchange {
+  readonly request: Head;
+  readonly holder: RequestHolder;
+  readonly response: Promise<Response>;
+  state: Exchange['state'] = 'waiting';
   readonly #request: Request;
+  readonly #resolve: (response: Response) => void;
 
-  constructor(request: Request) {
+  constructor(request: Request, capacity: Capacity) {
+    const { pathname, search } = new URL(request.url);
+    this.request = {
+      method: request.method,
+      url: pathname + search,
+      headers: Object.fromEntries(request.headers),
+      rawHeaders: [...request.headers].flat(),
+    };
+    this.holder = new RequestHolder(capacity, '', this.request);
+    ({ promise: this.response, resolve: this.#resolve } = Promise.withResolvers<Response>());
     this.#request = request;
-    request.signal.addEventListener('abort', () => {
+    const leave = () => {
       if (this.state === 'waiting') this.state = 'left';
-    });
+      this.holder.end(true);
+    };
+    if (request.signal.aborted) leave();
+    request.signal.addEventListener('abort', leave, { once: true });
+  }
+
+  async readBody(maxBytes: number): Promise<Uint8Array> {
+    if (this.#request.bodyUsed) throw bodyWasRead;
+    return readChunks(this.#request.body ?? nothing(), maxBytes, this.holder);
   }
 
   send(answer: Answer, common: readonly string[]): void | Promise<void> {
-    const headers = new Headers(headerPairs(common));
-    const isStream = answer instanceof Response;
-    for (const [name, value] of isStream ? answer.headers : headerPairs(answer.headers))
-      if (name.toLowerCase() === 'vary') headers.append(name, value);
-      else headers.set(name, value);
     const { status } = answer;
-    const body = this.#request.method === 'HEAD' || status === 204 ? null : answer.body;
-    if (body instanceof ReadableStream) return this.#stream(body, { status, headers });
+    const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
+    const hasBody = this.#request.method !== 'HEAD' && status !== 204;
+    if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
     this.state = 'answered';
-    this.response.resolve(new Response(body, { status, headers }));
+    this.#resolve(new Response(hasBody ? answer.body : null, { status, headers }));
   }
 
   /** Resolves when the client has read all, or has left. */
-  async #stream(body: ReadableStream<Uint8Array>, init: ResponseInit): Promise<void> {
+  async #stream(chunks: StreamedAnswer['chunks'], init: ResponseInit): Promise<void> {
     this.state = 'begun';
+    const body = ReadableStream.from(encoded(chunks));
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    this.response.resolve(new Response(readable, init));
+    this.#resolve(new Response(readable, init));
     try {
       await body.pipeTo(writable, { signal: this.#request.signal });
       this.state = 'answered';
@@ -105,4 +115,14 @@ class FetchClient implements Client {
   refuse(answer: WholeAnswer): void {
     if (this.state === 'waiting') this.send(answer, []);
   }
+
+  /** Nobody works for it any more. A client that has left is not answered. */
+  end(): void {
+    this.holder.end(this.state === 'left');
+    this.#resolve(new Response(null, { status: 499 }));
+  }
+}
+
+async function* encoded(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield Buffer.from(chunk);
 }

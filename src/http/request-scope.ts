@@ -11,7 +11,7 @@ export interface OperationObserver {
 }
 
 /** A request, and the handling of failures that nobody caught while it was answered. None of it may throw. */
-interface RequestScope {
+export interface RequestScope {
   readonly requestId: string;
   /** Null if nobody watches it. */
   readonly activity?: OperationActivity | null;
@@ -20,11 +20,11 @@ interface RequestScope {
   /** True until the request's work has ended. A mutation continues even after its client has disconnected. */
   isWorkedFor?: boolean;
   /** Logs a failure. */
-  readonly log: (error: unknown) => void;
+  log(error: unknown): void;
   /** Logs a failure, and answers the request with it, unless the request has an answer. */
-  readonly fail: (error: unknown) => void;
+  fail(error: unknown): void;
   /** Called when its work has ended, before `fail` if it failed. */
-  readonly onEnd?: (isFailure: boolean) => void;
+  onEnd?(hasFailed: boolean): void;
 }
 
 const current = new AsyncLocalStorage<RequestScope>();
@@ -33,19 +33,20 @@ const current = new AsyncLocalStorage<RequestScope>();
  * Runs the work that answers a request. Everything that the work starts, including calls of the bank, belongs to this request.
  * If it rejects, the request fails. Resolves when it has ended; never rejects.
  */
-export function runInRequestScope(scope: RequestScope, run: () => Promise<void>): Promise<void> {
+export async function runInRequestScope<Scope extends RequestScope>(
+  scope: Scope,
+  work: (scope: Scope) => Promise<void>,
+): Promise<void> {
   scope.isWorkedFor = true;
-  return current.run(scope, run).then(
-    () => {
-      scope.isWorkedFor = false;
-      scope.onEnd?.(false);
-    },
-    (error) => {
-      scope.isWorkedFor = false;
-      scope.onEnd?.(true);
-      scope.fail(error);
-    },
-  );
+  try {
+    await current.run(scope, work, scope);
+    scope.isWorkedFor = false;
+    scope.onEnd?.(false);
+  } catch (error) {
+    scope.isWorkedFor = false;
+    scope.onEnd?.(true);
+    scope.fail(error);
+  }
 }
 
 /** The X-Request-Id of the request under way; undefined if there is no request. */

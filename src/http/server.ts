@@ -1,31 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../load/capacity.ts';
-import { type ListenOptions, listen } from './connection.ts';
-import { createDoor } from './door.ts';
-import { createGraphQLHandler, type GraphQLServerOptions } from './handlers.ts';
+import { NodeExchange } from './exchange.ts';
+import { createHandle, type Handle, type HandleOptions } from './handle.ts';
+import { type ListenOptions, listen } from './listen.ts';
 import { createMount } from './mount.ts';
-import { checkRequest, type HttpPolicyOptions, type HttpRefusal, readBody } from './request.ts';
-import type { OperationObserver } from './request-scope.ts';
-import { NodeClient } from './response.ts';
+import { checkRequest } from './rules.ts';
 
-export interface ServerOptions extends GraphQLServerOptions {
+export interface ServerOptions extends HandleOptions {
   readonly host: string;
   readonly port: number;
   /** Whether another server listens for it (default: false). */
   readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
-  /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
+  /** As ListenOptions have them. */
   readonly writeDeadlineMs?: number | undefined;
-  readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
+  readonly isBehindProxy?: boolean | undefined;
   /** How long /ready answers 503 before the server stops listening, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Called with the reason when a request, or a part of one, is refused for lack of capacity. Must not throw. */
   readonly onShed?: (why: ShedReason) => void;
-  /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
-  readonly onHttpRefusal?: (status: HttpRefusal) => void;
-  /** Watches every request for GraphQL, also those that are not accepted. */
-  readonly observer?: OperationObserver;
 }
 
 export type RunningServer = Awaited<ReturnType<typeof serve>>;
@@ -59,48 +53,12 @@ function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed);
-  const graphqlOptions: GraphQLServerOptions = {
+  const { handle, replaceDocuments } = createHandle({
     ...options,
-    whyNotReady() {
-      if (isLeaving) return 'leaving';
-      return options.whyNotReady?.() ?? null;
-    },
-  };
-  let answer = createGraphQLHandler(graphqlOptions);
-  const { maxRequestBytes } = options;
-  const policy = { ...options.http, maxRequestBytes };
-  const enter = createDoor({ ...options, policy }, (head, read, holder, activity) =>
-    answer(head, read, holder, activity),
-  );
-  const mount = createMount(enter, capacity, maxRequestBytes);
-  const listening =
-    options.isMounted === true
-      ? null
-      : await listen(
-          options.host,
-          options.port,
-          (request, response, holder) => {
-            const read = () => {
-              if (response.awaitsContinue) response.writeContinue();
-              return readBody(request, maxRequestBytes, holder);
-            };
-            void enter(request, read, holder, new NodeClient(response));
-          },
-          {
-            capacity,
-            writeDeadlineMs: options.writeDeadlineMs,
-            onUnreadable({ status, reason, origin }) {
-              options.onHttpRefusal?.(status);
-              const { headers, requestId } = checkRequest(
-                { method: 'GET', url: '', headers: { origin } },
-                policy,
-              );
-              options.logger.info({ requestId, status, reason }, 'a request cannot be read');
-              return headers;
-            },
-            onSurplus: createSurplusLog(options.logger),
-          },
-        );
+    whyNotReady: () => (isLeaving ? 'leaving' : (options.whyNotReady?.() ?? null)),
+  });
+  const mount = createMount(handle, capacity);
+  const listening = options.isMounted === true ? null : await listenFor(handle, capacity, options);
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
     /** Empty if it is mounted. */
@@ -108,10 +66,7 @@ export async function serve(options: ServerOptions) {
     fetch: mount.fetch,
     node: mount.node,
     held,
-    /** Replaces the documents that can be requested by id; operations under way are not affected. */
-    replaceDocuments(persisted: GraphQLServerOptions['persisted']): void {
-      answer = createGraphQLHandler({ ...graphqlOptions, persisted });
-    },
+    replaceDocuments,
     /** Serves no new requests, and waits until those under way have ended. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
@@ -123,3 +78,23 @@ export async function serve(options: ServerOptions) {
     },
   };
 }
+
+const listenFor = (handle: Handle, capacity: Capacity, options: ServerOptions) =>
+  listen(
+    options.host,
+    options.port,
+    (request, response, holder) => void handle(new NodeExchange(request, response, holder)),
+    {
+      capacity,
+      writeDeadlineMs: options.writeDeadlineMs,
+      isBehindProxy: options.isBehindProxy,
+      onUnreadable({ status, reason, origin }) {
+        options.onHttpRefusal?.(status);
+        const head = { method: 'GET', url: '', headers: { origin } };
+        const { headers, requestId } = checkRequest(head, { ...options.http, ...options });
+        options.logger.info({ requestId, status, reason }, 'a request cannot be read');
+        return headers;
+      },
+      onSurplus: createSurplusLog(options.logger),
+    },
+  );

@@ -3,7 +3,7 @@ import { getOrMake } from '../get-or-make.ts';
 /** The resources of the process that a caller's requests use, counted by Capacity below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
-/** Other files count the rest: server/connection.ts and bank/gate.ts. */
+/** Other files count the rest: http/connection.ts and bank/gate.ts. */
 export type Resource = Counted | 'sockets' | 'connections';
 
 /** The memory of a value while its answer is built, in bytes: 25 to 96 for the value itself, and some for waiting work. */
@@ -124,7 +124,7 @@ export class Capacity implements Held {
   arriving = 0;
   values = 0;
   unread = 0;
-  /** How many clients are connected; counted by server/connection.ts. */
+  /** How many clients are connected; counted by http/connection.ts. */
   sockets = 0;
   readonly totals: CapacityLimits['totals'];
   readonly #caps: Held;

@@ -68,7 +68,7 @@ const table = {
   // Branches and products change rarely; a minute is the longest time that a correction may stay unseen.
   publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
   // A phone in a tunnel is back within this time. An answer that waits longer only takes memory.
-  unreadMs: milliseconds(30_000, 'how long an answer waits until its client reads it'),
+  unreadMs: milliseconds(30_000, 'for how long a client may take nothing of its answer'),
   // A request takes up to a megabyte while it runs. With more than 256 at a time, requests only wait for each other.
   requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.

@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { internalError } from '../../src/graphql/errors.ts';
 import { BoundedResult, finalIfItWrote } from '../../src/graphql/result.ts';
-import { createAnswers } from '../../src/http/response.ts';
+import { createRespond } from '../../src/http/respond.ts';
 import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { createTestHolder, credentials, type TestOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -265,7 +265,7 @@ describe('ids of nodes', () => {
 describe('a bounded result', () => {
   /** What is answered where a result cannot be sent as it is. */
 
-  const answerOf = createAnswers({}, (error) => ({ data: { unexpected: String(error) } }));
+  const answerOf = createRespond({}, (error) => ({ data: { unexpected: String(error) } }));
   const serialize = (result: ExecutionResult, mediaType: 'application/json') =>
     answerOf(result, {
       mediaType,

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { platform } from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type ConnectionAwareResponse, listen, peerOf } from '../../src/http/connection.ts';
+import { type ConnectionAwareResponse, peerOf } from '../../src/http/connection.ts';
+import { listen } from '../../src/http/listen.ts';
 import { Capacity } from '../../src/load/capacity.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
+import { clock } from '../support/monotonic-clock.ts';
 import { answerTo, connectTo } from '../support/requests.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
@@ -101,48 +103,48 @@ test('an answer ends outside of its request’s context, which the timer of the 
   await listening.close();
 });
 
-test('a connection is not read for a while after a refusal, and for longer the more there are', async () => {
-  const capacity = new Capacity(capacityLimits({ requests: 0 }));
-  const errors = new Set<unknown>();
-  let asked = 0;
-  let closed = 0;
-  const refuse = (_request: IncomingMessage, response: ConnectionAwareResponse) => {
-    asked++;
-    response.once('close', () => closed++);
-    try {
-      response.holder?.admit();
-    } catch (error) {
-      errors.add(error);
+test.each([
+  ['a client that repeats has to connect again with its third refusal in a second', false, 499, 'close'],
+  ['a client that waits keeps its connection', false, 500, 'keep-alive'],
+  ['the connection of a trusted proxy stays', true, 0, 'keep-alive'],
+] as const)(
+  'a connection is read on at once after a refusal: %s',
+  async (_, isBehindProxy, pauseMs, third) => {
+    let time = 0;
+    clock.now = () => time;
+    // Nothing waits for a timer.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+    onTestFinished(() => {
+      clock.now = clock.real;
+      vi.useRealTimers();
+    });
+    const capacity = new Capacity(capacityLimits({ requests: 0 }));
+    const errors = new Set<unknown>();
+    const refuse = (_request: IncomingMessage, response: ConnectionAwareResponse) => {
+      try {
+        response.holder?.admit();
+      } catch (error) {
+        errors.add(error);
+      }
+      response.writeHead(503, ['Content-Length', '0']).end();
+    };
+    const listening = await listen('127.0.0.1', 0, refuse, { capacity, isBehindProxy });
+    using client = createClient(listening.url);
+    const said: string[] = [];
+    for (let refusal = 0; refusal < 6; refusal++) {
+      const answer = await client.ask('/');
+      said.push(typeof answer === 'string' ? answer : `${answer.connection} ${answer.isReused}`);
+      time += pauseMs;
     }
-    response.writeHead(503, ['Content-Length', '0']).end();
-  };
-  const listening = await listen('127.0.0.1', 0, refuse, { capacity });
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const clients = Array.from({ length: 50 }, () => createClient(listening.url));
-  await Promise.all(clients.map(({ ask }) => ask('/')));
-  await until(() => closed === 50);
-  // One error for all of them: each would cost more than the rest of a refusal.
-  expect(errors.size).toBe(1);
-  const again = clients.map(({ ask }) => ask('/'));
-  await turns(50);
-  expect(asked).toBe(50);
-  for (const [milliseconds, more] of [
-    [2, 1],
-    [38, 19],
-    [60, 30],
-  ] as const) {
-    const expected = asked + more;
-    vi.advanceTimersByTime(milliseconds);
-    await until(() => asked === expected);
-    await turns(50);
-    expect(asked).toBe(expected);
-  }
-  await Promise.all(again);
-  for (const client of clients) client[Symbol.dispose]();
-  vi.useRealTimers();
-  await listening.close();
-});
+    const again = third === 'close' ? 'keep-alive false' : 'keep-alive true';
+    const kept = 'keep-alive true';
+    expect(said).toEqual(['keep-alive false', kept, `${third} true`, again, kept, `${third} true`]);
+    // One error for all of them: each would cost more than the rest of a refusal.
+    expect(errors.size).toBe(1);
+    vi.useRealTimers();
+    await listening.close();
+  },
+);
 
 test.each([
   ['2001:db8:0:0', '2001:db8::1:2:3:4', '2001:db8::5:6:7:8', '2001:db8::1'],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type BankqlService, serveBankql } from '../../src/app/serve.ts';
+import { type BankqlService, serveBankql } from '../../src/app/app.ts';
 import { initStore } from '../../src/payments/store/open-store.ts';
 import { credentials } from '../support/bankql.ts';
 import { pay, transfer } from '../support/payment-client.ts';

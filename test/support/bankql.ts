@@ -5,11 +5,9 @@ import { type BankClient, type BankOptions, createBankClient } from '../../src/b
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { authenticateByToken } from '../../src/http/auth/jwt.ts';
 import type { JwtOptions, TokenRefusal } from '../../src/http/auth/jwt-options.ts';
-import { type Listening, listen } from '../../src/http/connection.ts';
-import { createDoor } from '../../src/http/door.ts';
-import { createGraphQLHandler, type GraphQLServerOptions } from '../../src/http/handlers.ts';
-import { readBody } from '../../src/http/request.ts';
-import { NodeClient } from '../../src/http/response.ts';
+import { NodeExchange } from '../../src/http/exchange.ts';
+import { createHandle, type HandleOptions } from '../../src/http/handle.ts';
+import { type Listening, listen } from '../../src/http/listen.ts';
 import { limitBank } from '../../src/load/rate-limits.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
@@ -48,7 +46,7 @@ export interface TestBankql extends AsyncDisposable {
   readonly log: string[];
 }
 
-export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' | 'logger'>> {
+export interface TestOptions extends Partial<Omit<HandleOptions, 'bank' | 'logger'>> {
   readonly bankUrl: string;
   readonly store?: PaymentStore;
   readonly bankOptions?: Partial<Omit<BankOptions, 'baseUrl'>>;
@@ -170,6 +168,7 @@ export async function testOptions({
     answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 },
     maxRequestBytes: 100_000,
+    http: { corsOrigins: new Set<string>(), onlyLocalNames: false },
     introspection: true,
     authenticate:
       identity === undefined
@@ -187,12 +186,9 @@ export async function testOptions({
 export async function createTestBankql(testing: TestOptions): Promise<TestBankql> {
   const options = await testOptions(testing);
   const { bank, log, audit } = options;
-  const { logger, maxRequestBytes } = options;
-  const policy = { corsOrigins: new Set<string>(), onlyLocalNames: false, maxRequestBytes };
-  const enter = createDoor({ policy, logger }, createGraphQLHandler(options));
+  const { handle } = createHandle(options);
   const { post, fetch, close } = overSocket((request, response, holder) => {
-    const read = () => readBody(request, maxRequestBytes, holder);
-    void enter(request, read, holder, new NodeClient(response));
+    void handle(new NodeExchange(request, response, holder));
   });
   const ask: Ask = async (document, variables, headers = credentials) => {
     return JSON.parse(await post({ query: String(document), variables }, headers));

@@ -13,7 +13,7 @@ const usualLimits = [
   ['src/payments/store/open-store.ts', 'const fileTimeoutMs = 4_000;', storeTimeout],
   ['src/payments/store/postgres/postgres-driver.ts', 'const usualStatementTimeoutMs = 3_000;', storeTimeout],
   ['src/payments/store/postgres/address.ts', 'const usualConnectTimeoutMs = 3_000;', storeTimeout],
-  ['src/http/connection.ts', 'const usualSlowestRequestMs = 10_000;', '600_000'],
+  ['src/http/listen.ts', 'const usualSlowestRequestMs = 10_000;', '600_000'],
 ] as const;
 
 /**

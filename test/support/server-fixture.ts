@@ -21,7 +21,6 @@ export async function startServerFixture(
   const server = await serve({
     host: '127.0.0.1',
     port: 0,
-    http: { corsOrigins: new Set(), onlyLocalNames: false },
     capacity: capacityLimits(),
     ...testing,
   });

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { CliContext, Service } from '../../commands/command.ts';
-import { type BankqlService, serveBankql } from '../serve.ts';
+import { type BankqlService, serveBankql } from '../app.ts';
 import { isOurs, tellPrimary } from './messages.ts';
 
 /** Serves as one of several workers, until the primary tells it to end. Errors: as of serveBankql. */

@@ -2,7 +2,7 @@ import type { Caller } from '../../bank/credentials.ts';
 import type { RequestHolder } from '../../graphql/request-holder.ts';
 import type { RateLimiter } from '../../load/rate-limiter.ts';
 import { noCallLeft } from '../../load/rate-limits.ts';
-import type { IncomingHead } from '../request.ts';
+import type { IncomingHead } from '../head.ts';
 import { currentActivity } from '../request-scope.ts';
 
 /** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */

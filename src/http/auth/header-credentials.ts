@@ -6,7 +6,7 @@ import {
   validateCredential,
 } from '../../bank/credentials.ts';
 import { badUserInput } from '../../errors.ts';
-import { headerValues, type IncomingHead, queryOf } from '../request.ts';
+import { headerValues, type IncomingHead, queryOf } from '../head.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 

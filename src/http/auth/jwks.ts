@@ -9,19 +9,19 @@ import {
 import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
-/** How long keys are trusted, and when they are fetched, in milliseconds. */
+/** How long a set of keys is used, and when it is fetched, in milliseconds. */
 const defaultTimes = {
   /** The deadline of a fetch, over connect, headers and body. */
   timeoutMs: 3000,
-  /** The age at which they are fetched again: a revoked key is accepted for at most this long. */
+  /** The age at which it is fetched again while it is used. */
+  refreshMs: 9 * 60_000,
+  /** The age from which callers wait for this fetch, unless the last one failed: how long a revoked key is accepted. */
   maxAgeMs: 10 * 60_000,
-  /** The age up to which they are used while they cannot be fetched again. */
+  /** The age up to which it is used while it cannot be fetched again. */
   graceMs: 60 * 60_000,
-  /** How many fetches unknown keys may trigger at once, and how long it takes until they may trigger one more. */
-  attempts: 5,
-  attemptMs: 6000,
-  /** The pause after a fetch that failed. */
-  retryMs: 5000,
+  /** How many fetches there may be at once, and the pause before each further one and after one that failed. */
+  burst: 6,
+  pauseMs: 5000,
   /** The time in milliseconds, from any start. */
   now: () => performance.now(),
 };
@@ -35,15 +35,15 @@ export class JwksUnavailable extends Error {
   /** After how many seconds it may be known. */
   readonly retryAfter: number;
 
-  constructor(message: string, retryMs: number) {
-    super(message);
-    this.retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
+  constructor(waitMs: number) {
+    super('the key set cannot be fetched now');
+    this.retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
   }
 }
 
 interface JwksOptions {
   readonly url: string;
-  /** The proxy through which they are fetched; null for none. */
+  /** The proxy through which the set is fetched; null for none. */
   readonly proxyUrl: string | null;
   readonly times?: Partial<JwksTimes> | undefined;
   /** Called with the reason when a fetch fails; it must not throw. */
@@ -59,95 +59,75 @@ interface JwksOptions {
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
 /**
- * Finds the key of a token in the set at `url`. jose fetches the set, one fetch at a time, and keeps it; this function decides
- * when. A key that is not in the set may be new, so the set is fetched again after the token came. Anybody can make up a key's
- * name, so these fetches are few. While none is left, a token with an unknown key is not refused: its key may be the new one.
+ * Finds the key of a token in the set at `url`. jose keeps the set, and fetches it when this function asks, one fetch at a time. A key
+ * that is not in the set may be new, so the set is fetched again after the token came. Anybody can make up a key's name, so fetches
+ * are few. While none is allowed, a token with an unknown key is not refused: its key may be the new one.
  * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
-  const { timeoutMs, maxAgeMs, graceMs, attempts, attemptMs, retryMs, now } = { ...defaultTimes, ...times };
+  const { timeoutMs, refreshMs, maxAgeMs, graceMs, burst, pauseMs, now } = { ...defaultTimes, ...times };
   const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
   /** When the fetch of the set in use began and ended. */
   let askedAt = Number.NEGATIVE_INFINITY;
   let loadedAt = Number.NEGATIVE_INFINITY;
-  /** When the last fetch failed; null if it did not. */
-  let failedAt: number | null = null;
-  let fetched = 0;
+  let hasFailed = false;
+  let sets = 0;
   let skipped = 0;
-  /** From when on all attempts are left; each one that is used defers it. */
+  /** From when on a whole burst is allowed again. */
   let restedAt = Number.NEGATIVE_INFINITY;
-  const since = (time: number) => now() - time;
+  const age = () => now() - loadedAt;
+  /** How long it takes until a fetch is allowed. */
+  const waitMs = () => restedAt - now() - (burst - 1) * pauseMs;
 
   const load: FetchImplementation = async (address, init) => {
+    if (waitMs() > 0) throw new JwksUnavailable(waitMs());
     const begun = now();
+    restedAt = Math.max(restedAt, begun) + pauseMs;
     try {
       const { keys, dropped } = await fetchKeys(address, init, proxy);
       if (dropped !== skipped) onSkipped?.(dropped);
-      [askedAt, loadedAt, failedAt, skipped] = [begun, now(), null, dropped];
-      fetched++;
+      [askedAt, loadedAt, hasFailed, skipped] = [begun, now(), false, dropped];
+      sets++;
       return Response.json({ keys });
     } catch (error) {
-      failedAt = now();
+      hasFailed = true;
+      restedAt = now() + burst * pauseMs;
       onFailure(error);
-      throw error;
+      throw new JwksUnavailable(pauseMs);
     }
   };
-  // jose itself never finds the set too old, nor fetches it for an unknown key: it has no limit for an outage.
+  // jose would make all callers wait for a set that is too old. Its cooldown uses the clock of the system, which may be set back.
   const options = { timeoutDuration: timeoutMs, cacheMaxAge: Infinity, cooldownDuration: Infinity };
   const jwks = createRemoteJWKSet(new URL(url), { ...options, [customFetch]: load });
-
-  /** Fetches the set, unless that failed just before. Shape: whether it succeeded. */
-  async function refresh(pauseMs = retryMs): Promise<boolean> {
-    if (!jwks.reloading && failedAt !== null && since(failedAt) < pauseMs) return false;
-    return jwks.reload().then(
+  const reload = (): Promise<boolean> =>
+    jwks.reload().then(
       () => true,
       () => false,
     );
-  }
-
-  /** Fetches the set if it is too old. Errors: JwksUnavailable. */
-  async function renew(): Promise<void> {
-    if (since(loadedAt) >= maxAgeMs) {
-      const refreshed = refresh();
-      // While the key server is unavailable, requests that can use the cached keys do not wait for it.
-      if (failedAt === null || since(loadedAt) >= graceMs) await refreshed;
-    }
-    if (since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with', retryMs);
-  }
-
-  /** Uses an attempt; returns the milliseconds until there is one, 0 if there was. */
-  function waitForAttempt(): number {
-    const rested = Math.max(restedAt, now()) + attemptMs;
-    const wait = rested - now() - attempts * attemptMs;
-    if (wait > 0) return wait;
-    restedAt = rested;
-    return 0;
-  }
-
-  /** Waits until the set is one that was asked for at this time or later. Errors: JwksUnavailable. */
-  async function newerThan(time: number): Promise<void> {
-    while (askedAt < time) {
-      const wait = jwks.reloading ? 0 : waitForAttempt();
-      if (wait > 0 || !(await refresh()))
-        throw new JwksUnavailable('the token names a key that may be a new one', wait > 0 ? wait : retryMs);
-    }
-  }
 
   const find: JWTVerifyGetKey = async (header, token) => {
     const arrivedAt = now();
-    await renew();
+    if (age() >= refreshMs) {
+      const reloaded = reload();
+      if (age() >= graceMs || (age() >= maxAgeMs && !hasFailed)) await reloaded;
+      if (age() >= graceMs) throw new JwksUnavailable(waitMs());
+    }
     try {
       return await jwks(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
-    await newerThan(arrivedAt);
+    // A fetch that began before the token came may not know its key.
+    while (askedAt < arrivedAt) await jwks.reload();
     return jwks(header, token);
   };
 
   return Object.assign(find, {
-    reload: () => refresh(0),
-    current: () => (since(loadedAt) >= maxAgeMs ? null : fetched),
+    reload() {
+      restedAt = Number.NEGATIVE_INFINITY;
+      return reload();
+    },
+    current: () => (age() >= refreshMs ? null : sets),
   });
 }
 

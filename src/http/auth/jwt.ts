@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { requestSentNothing } from '../../errors.ts';
 import { RequestError, retryLaterError } from '../../graphql/errors.ts';
-import { headerValues, type IncomingHead } from '../request.ts';
+import { headerValues, type IncomingHead } from '../head.ts';
 import { currentActivity, redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 import { rejectCredentials } from './header-credentials.ts';

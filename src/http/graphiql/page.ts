@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Plugin } from 'graphql-yoga';
 import { getOrMake } from '../../get-or-make.ts';
+import type { WholeAnswer } from '../exchange.ts';
+import type { GraphiQLFile } from '../head.ts';
 
 export interface GraphiQLOptions {
   /** The headers that GraphiQL's tabs send, such as those of the sandbox's alice; null for placeholders. */
@@ -118,63 +119,58 @@ const zip = promisify(gzip);
 /** By a client's Accept-Encoding. */
 const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
 
-const assetPath = /^\/graphql\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;
+/** A segment of a path as HTML and a relative URL may contain it. */
+const plainSegment = (segment: string) => segment.replaceAll(/[^\w.~%-]/g, encodeURIComponent) || '.';
 
 /**
  * Answers a browser's GET of GraphiQL's page, and of what it loads. `explains`: whether requests may ask for their calls. The
  * page has its own headers for caching and for permitted scripts.
  */
-export function useGraphiQLPage(options: GraphiQLOptions, explains: boolean): Plugin {
+export function createGraphiQL(options: GraphiQLOptions, explains: boolean) {
   let loading: ReturnType<typeof loadAssets> | null = null;
   const load = () => {
     loading ??= loadAssets();
     return loading;
   };
   /** A requested file is compressed once. */
-  const zipped = new Map<string, Promise<Buffer>>();
+  const zipped = new Map<string, Promise<Buffer<ArrayBuffer>>>();
 
-  async function page(): Promise<Response> {
-    const { hash: version, examples } = await load();
-    const html = renderPage(settingsOf(options, examples, explains), `graphql/graphiql-${version}`);
-    return new Response(html, {
-      headers: {
+  return {
+    /** `target`: where the browser finds the page. */
+    async page(target: string): Promise<WholeAnswer> {
+      const { hash, examples } = await load();
+      // Relative to the page: a proxy may have put a path in front of both.
+      const [folder = ''] = /[^/?#]*(?=[?#]|$)/.exec(target) ?? [];
+      const headers = {
         'Content-Type': 'text/html; charset=utf-8',
         'Cache-Control': 'no-cache',
         'Content-Security-Policy': pagePolicy,
         // The same URL also serves GraphQL, depending on `Accept`.
         Vary: 'Accept',
-      },
-    });
-  }
+      };
+      const html = renderPage(
+        settingsOf(options, examples, explains),
+        `${plainSegment(folder)}/graphiql-${hash}`,
+      );
+      return { status: 200, headers: Object.entries(headers).flat(), body: html };
+    },
 
-  async function asset({ headers }: Request, version: string, name: string): Promise<Response> {
-    const { hash: current, files } = await load();
-    const file = version === current ? files.get(name) : undefined;
-    if (file === undefined)
-      return new Response('There is no such file; reload the page.', {
-        status: 404,
-        headers: { 'Content-Type': 'text/plain; charset=utf-8' },
-      });
-    const isZipped = takesGzip(headers.get('accept-encoding') ?? '');
-    const body = isZipped ? await getOrMake(zipped, name, () => zip(file)) : file;
-    return new Response(new Uint8Array(body), {
-      headers: {
+    async file({ version, name }: GraphiQLFile, acceptedEncodings: string): Promise<WholeAnswer> {
+      const { hash, files } = await load();
+      const file = version === hash ? files.get(name) : undefined;
+      if (file === undefined) {
+        const headers = ['Content-Type', 'text/plain; charset=utf-8'];
+        return { status: 404, headers, body: 'There is no such file; reload the page.' };
+      }
+      const isZipped = takesGzip(acceptedEncodings);
+      const headers = {
         'Content-Type': types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
-        'Content-Length': String(body.length),
         'Cache-Control': 'public, max-age=31536000, immutable',
         Vary: 'Accept-Encoding',
         ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
-      },
-    });
-  }
-
-  return {
-    async onRequest({ request, url: { pathname }, endResponse }) {
-      if (request.method !== 'GET') return;
-      const [, version, name] = assetPath.exec(pathname) ?? [];
-      if (version !== undefined && name !== undefined) endResponse(await asset(request, version, name));
-      else if (pathname === '/graphql' && request.headers.get('accept')?.includes('text/html'))
-        endResponse(await page());
+      };
+      const body = isZipped ? await getOrMake(zipped, name, () => zip(file)) : file;
+      return { status: 200, headers: Object.entries(headers).flat(), body };
     },
   };
 }

@@ -1,5 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import { type JWK, SignJWT } from 'jose';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { requestSentNothing } from '../../../src/errors.ts';
 import { createJwks, type JwksTimes } from '../../../src/http/auth/jwks.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
@@ -53,7 +54,7 @@ const statusOf = async (to: TestBankql, key: IssuerKey) => (await ask(to, await 
 describe('rotation', () => {
   test('a new key is found at once, and one that was taken back is accepted no longer than the set is kept', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, maxAgeMs: 300 });
+    await using bankql = await start({ now, refreshMs: 300, maxAgeMs: 300 });
     expect(await statusOf(bankql, old)).toBe(200);
     pass(1);
     issuer.keys = [old.jwk, fresh.jwk];
@@ -80,7 +81,7 @@ describe('rotation', () => {
 
   test('made-up keys trigger few fetches, and while none is left an unknown key is 503, not 401', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, attempts: 3, attemptMs: 6000 });
+    await using bankql = await start({ now, burst: 4, pauseMs: 6000 });
     expect(await statusOf(bankql, old)).toBe(200);
     const stranger = async (index: number) => ask(bankql, await sign({ ...fresh, kid: `stranger ${index}` }));
     for (let index = 0; index < 3; index++) {
@@ -97,12 +98,25 @@ describe('rotation', () => {
     });
     expect(await statusOf(bankql, old)).toBe(200);
     expect(issuer.asked()).toBe(4);
-    pass(5996);
+    pass(5995);
     expect((await stranger(4)).status).toBe(503);
     pass(1);
     expect(await statusOf(bankql, fresh)).toBe(200);
     expect(issuer.asked()).toBe(5);
     expect(bank.calls).toHaveLength(3);
+  });
+
+  test('a clock of the system that is set back keeps no new key out', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { now, pass } = clock();
+    const find = createJwks({ url: issuer.jwksUrl, proxyUrl: null, times: { now }, onFailure: () => {} });
+    const key = (kid: string) => find({ alg: 'ES256', kid }, { payload: '', signature: '' });
+    await expect(key('old')).resolves.toBeDefined();
+    vi.setSystemTime(Date.now() - 3_600_000);
+    pass(60_000);
+    issuer.keys = [old.jwk, fresh.jwk];
+    await expect(key('fresh')).resolves.toBeDefined();
   });
 
   test('tokens with unknown keys that come together trigger one fetch, and one during a fetch another', async () => {
@@ -139,9 +153,28 @@ describe('rotation', () => {
     expect(issuer.asked()).toBe(3);
   });
 
+  test('while an old set is fetched again nobody waits, and a key that was taken back ends with this fetch', async () => {
+    const { now, pass } = clock();
+    await using bankql = await start({ now });
+    expect(await statusOf(bankql, old)).toBe(200);
+    const answer: (() => void)[] = [];
+    issuer.behave = (response) => void answer.push(() => response.end(JSON.stringify({ keys: [fresh.jwk] })));
+    pass(9 * 60_000);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(bankql, old)));
+    expect(new Set(answers)).toEqual(new Set([200]));
+    await expect.poll(() => answer.length).toBe(1);
+    answer[0]?.();
+    await expect.poll(() => statusOf(bankql, old)).toBe(401);
+    // Nobody asked for a while: the first caller waits for the set.
+    issuer.behave = null;
+    issuer.keys = [old.jwk];
+    pass(10 * 60_000);
+    expect(await statusOf(bankql, fresh)).toBe(401);
+  });
+
   test('an expired token is 401 without a fetch, also if its key was removed', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, attempts: 0 });
+    await using bankql = await start({ now, burst: 1 });
     expect(await statusOf(bankql, old)).toBe(200);
     pass(1);
     const expired = await ask(bankql, await sign(fresh, claims({}, -100)));
@@ -178,6 +211,10 @@ describe('keys that cannot be fetched', () => {
         response.end();
       },
     ],
+    [
+      'a huge answer that is short as it is sent',
+      (response) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(huge)),
+    ],
     ['a body that never ends', (response) => void response.write('{"keys":[')],
     ['a redirect', (response) => response.writeHead(302, { Location: `${issuer.jwksUrl}?elsewhere` }).end()],
   ])('%s: 503, in time, and nothing is sent; when they are back, it goes on', async (_what, behave) => {
@@ -210,7 +247,7 @@ describe('keys that cannot be fetched', () => {
   });
 
   test('bring no storm: one attempt in a while, and nobody waits for the next', async () => {
-    await using bankql = await start({ retryMs: 60_000, timeoutMs: 200 });
+    await using bankql = await start({ pauseMs: 60_000, timeoutMs: 200 });
     issuer.behave = () => {};
     const token = await sign(old);
     expect((await ask(bankql, token)).status).toBe(503);
@@ -222,7 +259,7 @@ describe('keys that cannot be fetched', () => {
 
   test('those of before stand in for a while; a key that may be new is 503, not 401', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, maxAgeMs: 0, retryMs: 0, graceMs: 600 });
+    await using bankql = await start({ now, refreshMs: 0, maxAgeMs: 0, pauseMs: 0, graceMs: 600 });
     expect(await statusOf(bankql, old)).toBe(200);
     issuer.behave = (response) => response.destroy();
     pass(599);
@@ -235,7 +272,7 @@ describe('keys that cannot be fetched', () => {
   });
 
   test('an expired token stays 401 while the keys of before stand in', async () => {
-    await using bankql = await start({ maxAgeMs: 0, retryMs: 0 });
+    await using bankql = await start({ refreshMs: 0, maxAgeMs: 0, pauseMs: 0 });
     expect(await statusOf(bankql, old)).toBe(200);
     issuer.behave = (response) => response.destroy();
     expect((await ask(bankql, await sign(old, claims({}, -100)))).status).toBe(401);
@@ -274,7 +311,7 @@ describe('a set with entries that are no usable keys', () => {
 
   test.each(bad)('%s: tokens of the others are verified, and the log says so once', async (_what, make) => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, maxAgeMs: 10 });
+    await using bankql = await start({ now, refreshMs: 10, maxAgeMs: 10 });
     const entry = make(old.jwk);
     for (const keys of [
       [entry, old.jwk, fresh.jwk],
@@ -293,7 +330,7 @@ describe('a set with entries that are no usable keys', () => {
 
   test('a set with only such entries is no set: tokens cannot be verified, and the earlier set stays in use', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, maxAgeMs: 10, retryMs: 0 });
+    await using bankql = await start({ now, refreshMs: 10, maxAgeMs: 10, pauseMs: 0 });
     answering(JSON.stringify({ keys: [null, {}] }));
     expect(await statusOf(bankql, old)).toBe(503);
     issuer.behave = null;

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readExamples } from '../../../src/http/graphiql/page.ts';
 import { hasBrowser, launchBrowser } from '../../support/browser.ts';
@@ -8,7 +8,9 @@ import { startServerFixture } from '../../support/server-fixture.ts';
 const exampleOperations = await readExamples();
 
 const nameOf = (example: string) => /^(?:query|mutation) (\w+)/m.exec(example)?.[1] ?? '';
-const execute = '.graphiql-execute-button';
+/** GraphiQL's button stops an introspection or an operation that is under way, and has another name then. */
+const executeButton = (page: Page) => page.getByRole('button', { name: /^Execute query/ });
+const isIntrospection = (request: Request) => request.postData()?.includes('IntrospectionQuery') === true;
 
 /** Pages share a profile, which has the page's scripts already; nothing else is remembered of another page. */
 describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium is installed)', () => {
@@ -41,19 +43,24 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     await page.evaluate(() => localStorage.clear());
     page.on('pageerror', (error) => failures.push(error.message));
     page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
-    await page.goto(url);
-    await page.locator(execute).waitFor();
+    await load(page, () => page.goto(url));
     return page;
+  }
+
+  /** Waits until GraphiQL has its schema and its editors. A click on its button would do nothing before. */
+  async function load(page: Page, navigate: () => Promise<unknown>): Promise<void> {
+    const introspection = page.waitForRequest(isIntrospection);
+    await navigate();
+    await (await introspection).response();
+    await executeButton(page).waitFor();
+    for (const pane of ['.graphiql-query-editor', '.result-window'])
+      await page.locator(`${pane} .view-line`).first().waitFor({ state: 'attached' });
   }
 
   /** Runs what is in the editor; what was sent. */
   async function run(page: Page) {
-    // Before the editor is there, the button does nothing.
-    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
-    const sent = page.waitForRequest(
-      (request) => request.method() === 'POST' && !request.postData()?.includes('IntrospectionQuery'),
-    );
-    await page.locator(execute).click();
+    const sent = page.waitForRequest((request) => request.method() === 'POST' && !isIntrospection(request));
+    await executeButton(page).click();
     const request = await sent;
     await request.response();
     return { headers: request.headers(), body: request.postDataJSON() };
@@ -77,7 +84,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     const page = await open();
     const requested: string[] = [];
     page.on('request', (request) => requested.push(request.url()));
-    await page.reload();
+    await load(page, () => page.reload());
     expect(await page.locator('.graphiql-tab').allTextContents()).toEqual(
       exampleOperations.map((example) => expect.stringContaining(nameOf(example))),
     );
@@ -145,7 +152,12 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     await page.locator('.graphiql-query-editor .view-lines').click();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.insertText('query Refused { nothing }');
-    expect((await run(page)).body.query).toBe('query Refused { nothing }');
+    // GraphiQL reads the operation's name a moment after it is typed, and sends the one that it has read.
+    await page.locator('.graphiql-tab[aria-selected=true]', { hasText: 'Refused' }).waitFor();
+    expect((await run(page)).body).toMatchObject({
+      query: 'query Refused { nothing }',
+      operationName: 'Refused',
+    });
     await page.getByText('Refused was refused before it made a REST call.').waitFor();
     expect(await page.locator('.calls-summary, .calls-list').count()).toBe(0);
 

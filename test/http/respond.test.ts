@@ -2,15 +2,17 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import type { RequestHolder } from '../../src/graphql/request-holder.ts';
 import { BoundedResult } from '../../src/graphql/result.ts';
-import { listen } from '../../src/http/connection.ts';
-import { createAnswers, NodeClient, type SendOptions } from '../../src/http/response.ts';
+import { NodeExchange } from '../../src/http/exchange.ts';
+import { listen } from '../../src/http/listen.ts';
+import { createRespond, type RespondOptions } from '../../src/http/respond.ts';
 
 test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',
   (length) => {
     const result = { data: { text: 'ä'.repeat(length) } };
-    const answer = createAnswers({}, () => ({}))(result, {
+    const answer = createRespond({}, () => ({}))(result, {
       mediaType: 'application/json',
       request: { method: 'POST', headers: {} },
       holder: { reserveRoom: () => true },
@@ -33,6 +35,9 @@ const publicResult = (length: number) =>
     { maxBytes: 100_000, isCacheable: true, withoutData: () => ({ data: null }) },
   );
 
+const exchangeOf = (response: ServerResponse) =>
+  new NodeExchange(response.req, response, undefined as unknown as RequestHolder);
+
 /** Sends it, and tells what was written. */
 function send({
   request,
@@ -40,7 +45,7 @@ function send({
   reserveRoom = () => true,
   length = 2000,
   ...options
-}: Partial<SendOptions> & {
+}: Partial<RespondOptions> & {
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
   readonly isDestroyed?: () => boolean;
   readonly reserveRoom?: (bytes: number) => boolean;
@@ -57,15 +62,15 @@ function send({
     },
     end: (body: string | Buffer) => void written.push({ ...head, body }),
   } as unknown as ServerResponse;
-  const answerOf = createAnswers({ publicMaxAgeSeconds: 9, ...options }, () => ({ data: null }));
+  const respond = createRespond({ publicMaxAgeSeconds: 9, ...options }, () => ({ data: null }));
   const holder = { reserveRoom };
-  const made = answerOf(publicResult(length), {
+  const made = respond(publicResult(length), {
     mediaType: 'application/json',
     request,
     holder,
     activity: null,
   });
-  new NodeClient(response).send(made, common);
+  exchangeOf(response).send(made, common);
   return written;
 }
 
@@ -87,7 +92,7 @@ test.each([
   const result = { data: { letters: letters.repeat(2000) } };
   const body = JSON.stringify(result);
   const { url, close } = await listen('127.0.0.1', 0, (_request, response) => {
-    new NodeClient(response).send({ status: 200, headers: jsonType, body }, common);
+    exchangeOf(response).send({ status: 200, headers: jsonType, body }, common);
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {

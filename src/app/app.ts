@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { Registry } from 'prom-client';
-import { createBankClient } from '../bank/client.ts';
+import { type BankOptions, createBankClient } from '../bank/client.ts';
 import { type CliContext, type Service, takeAll } from '../commands/command.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { stopStart } from '../errors.ts';
@@ -33,7 +33,7 @@ import { createReload } from './reload.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
 /** Options of src/index.ts, which other programs use to start bankql. */
-export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'plugins'> {
+export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'path' | 'plugins'> {
   /** Limits that replace the fixed ones, for tests. */
   readonly limits?: Partial<Limits>;
 }
@@ -51,98 +51,62 @@ interface WorkerOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What has to be closed, in the order of the start. It is closed in the opposite order: at the stop, and if the start fails. */
+type Closers = ((options?: ServerCloseOptions) => unknown)[];
+
+const closeAll = (closers: Closers, options?: ServerCloseOptions) =>
+  takeAll(closers.toReversed().map((close) => () => close(options)));
+
 /**
- * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank.
+ * `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. A start that fails leaves nothing behind.
  * Errors: StartError; those of `listen`, such as EADDRINUSE; the signal's reason.
  */
 export async function serveBankql(
-  { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false, signal, limits: ownLimits, ...embedding }: Embedding & WorkerOptions = {},
+  context: CliContext,
+  options: Embedding & WorkerOptions = {},
 ): Promise<BankqlService> {
+  const closers: Closers = [];
+  try {
+    return await start(context, options, closers);
+  } catch (error) {
+    // Its reason is the one to report.
+    await closeAll(closers).catch(() => {});
+    throw error;
+  }
+}
+
+async function start(
+  context: CliContext,
+  { isWorker = false, signal, limits: ownLimits, ...embedding }: Embedding & WorkerOptions,
+  closers: Closers,
+): Promise<BankqlService> {
+  const { environment, write, isTerminal, replica } = context;
   const config = readConfig(environment, { ...limits, ...ownLimits });
-  const secrets = operatorsSecrets(config);
-  const maxLength = config.limits.unwrittenLogBytes;
-  let droppedLines = 0;
-  const onDropped = () => void droppedLines++;
-  const output = openLogOutput(1, false, { maxLength, onDropped });
-  onExit(output.end);
-  const logger = pino(logOptions(config.logLevel, secrets), output.stream);
-  // The lines of payments are written at every log level, and synchronously: a line that waits in memory is lost if the process
-  // is killed.
-  const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
-  onExit(auditOutput.end);
-  const lastingLogger = pino(logOptions('info', secrets), auditOutput.stream);
-  const audit = lastingLogger.child({ audit: 'payment' });
+  const log = openLog(config, context, closers);
+  const { logger, telemetry } = log;
   const isAnnounced = !isWorker && embedding.isMounted !== true;
   const announcements = isAnnounced
-    ? createAnnouncements({ isTerminal, write, logger: lastingLogger })
+    ? createAnnouncements({ isTerminal, write, logger: log.lastingLogger })
     : null;
-  const telemetry = createTelemetry(logger, audit, {
-    areMetricsRead: config.metrics !== null,
-    droppedLines: () => droppedLines,
-  });
   const persisted = await readPersisted(config, schema);
   const sandbox =
     config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
+  closers.push(() => sandbox?.close());
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const { tracing: traced, rateLimit, bankTls, identity } = config;
+  const { tracing: traced, rateLimit, identity } = config;
   const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
+  closers.push(() => tracing?.shutdown());
   const rateLimiter =
     rateLimit &&
     (await import('../load/rate-limiter.ts')).createRateLimiter(rateLimit, {
       isWorker,
       onRefusal: telemetry.onRateRefusal,
     });
-  let tls = bankTls && (await readBankTls(bankTls));
-  if (tls !== null) warnOfExpiry(tls, logger, Date.now());
-  telemetry.watchCertificates(() =>
-    Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
-  );
-  const client = createBankClient({
-    ...telemetry,
-    ...config.bankLimits,
-    network: { ...config.bankLimits.network, secureContext: tls?.secureContext },
-    baseUrl,
-    traceCall: tracing?.traceCall,
-  });
+  const { client, reloadTls } = await openBank(config, baseUrl, tracing?.traceCall, log, closers);
   const bank = limitBank(client, rateLimiter);
-  const isInMemory = parseStoreUrl(config.state.url).kind === 'memory';
-  if (config.bank !== null && isInMemory)
-    logger.warn(
-      'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
-    );
-  const hasOtherProxy = Boolean(environment.HTTPS_PROXY || environment.https_proxy);
-  if (hasOtherProxy && baseUrl.startsWith('https:') && !config.bankLimits.network?.proxyUrl)
-    logger.warn('HTTPS_PROXY: bankql does not use it, and reaches the bank directly');
-  const opened = await openStore(config.state.url, {
-    ...config.state,
-    onEvent: telemetry.onStoreEvent,
-  }).catch(stopStart());
-  let isStopping = false;
-  const store = observeStore(opened, {
-    ...telemetry,
-    onStoreAway(reason) {
-      // While the process stops, it closes the store itself.
-      if (!isStopping) telemetry.onStoreAway(reason);
-    },
-  });
-  const payments = createPaymentService({
-    bank,
-    store,
-    admit: rateLimiter?.take,
-    sendTimeoutMs: config.bankLimits.paymentTimeoutMs,
-    audit(entry) {
-      telemetry.onPayment(entry);
-      auditOutput.check();
-    },
-    requestId: currentRequestId,
-    replica,
-    bankWords: config.paymentWords,
-    onUnknownAnswer: telemetry.onUnknownAnswer,
-    onFailure: telemetry.onPaymentFailure,
-  });
-  telemetry.watchStore(store);
-  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory);
+  warnOfSettings(config, environment, baseUrl, logger);
+  const { store, payments } = await openPayments(config, { bank, rateLimiter, replica }, log, closers);
+  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory(config));
   const documentStats = new DocumentCacheStats();
   const metrics =
     config.metrics &&
@@ -151,13 +115,13 @@ export async function serveBankql(
       documents: documentStats,
       inFlight: () => server.held.requests,
     });
-  watchPools(telemetry.registry, bank.poolUsage);
   const byToken =
     identity &&
     (await import('../http/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
   const headers = identity === null ? sandbox && alice : bearer;
   const metricsServer =
     isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
+  closers.push(() => metricsServer?.close());
   signal?.throwIfAborted();
   // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({
@@ -181,18 +145,11 @@ export async function serveBankql(
       callerHash: createCallerHashes(() => store.secret),
     }),
   });
+  closers.push((options) => server.close(options));
   telemetry.watchHeld(
     (resource) => (resource === 'connections' ? bank.held() : server.held[resource]),
     config.server.capacity.totals,
   );
-  const reloadTls =
-    bankTls &&
-    (async () => {
-      tls = await readBankTls(bankTls);
-      bank.useTls(tls.secureContext);
-      warnOfExpiry(tls, logger, Date.now());
-    });
-  const unwatchTls = reloadTls && watchBankTls(bankTls, reloadTls, logger);
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
@@ -221,28 +178,129 @@ export async function serveBankql(
       logger.warn('SIGUSR2: nothing is replaced, because there are no workers');
     },
     async stop(options) {
-      isStopping = true;
       announcements?.stopping();
-      await takeAll([
-        () => server.close(options),
-        () => metricsServer?.close(),
-        () => unwatchTls?.(),
-        // A payment continues after its client has disconnected.
-        () => payments.idle(),
-        () => bank.close(),
-        () => store.close(),
-        // A write that was under way may have succeeded until then.
-        () => {
-          for (const lost of store.unconfirmed())
-            lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
-        },
-        () => sandbox?.close(),
-        () => tracing?.shutdown(),
-      ]);
+      await closeAll(closers, options);
       announcements?.stopped();
       return store.unconfirmed().length === 0 ? 0 : 1;
     },
   };
+}
+
+type Log = ReturnType<typeof openLog>;
+
+/** The log, the audit log, and the metrics that count what passes. */
+function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
+  const secrets = operatorsSecrets(config);
+  const maxLength = config.limits.unwrittenLogBytes;
+  let droppedLines = 0;
+  const onDropped = () => void droppedLines++;
+  const output = openLogOutput(1, false, { maxLength, onDropped });
+  const logger = pino(logOptions(config.logLevel, secrets), output.stream);
+  // The lines of payments are written at every log level, and synchronously: a line that waits in memory is lost if the process
+  // is killed.
+  const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
+  const lastingLogger = pino(logOptions('info', secrets), auditOutput.stream);
+  for (const { end } of [output, auditOutput]) {
+    onExit(end);
+    closers.push(() => end());
+  }
+  const telemetry = createTelemetry(logger, lastingLogger.child({ audit: 'payment' }), {
+    areMetricsRead: config.metrics !== null,
+    droppedLines: () => droppedLines,
+  });
+  return { logger, lastingLogger, auditOutput, telemetry };
+}
+
+/** The client of the bank. `reloadTls` reads its certificates again; null if there are none. */
+async function openBank(
+  { bankTls, bankLimits }: Config,
+  baseUrl: string,
+  traceCall: BankOptions['traceCall'],
+  { logger, telemetry }: Log,
+  closers: Closers,
+) {
+  let tls = bankTls && (await readBankTls(bankTls));
+  if (tls !== null) warnOfExpiry(tls, logger, Date.now());
+  telemetry.watchCertificates(() =>
+    Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
+  );
+  const client = createBankClient({
+    ...telemetry,
+    ...bankLimits,
+    network: { ...bankLimits.network, secureContext: tls?.secureContext },
+    baseUrl,
+    traceCall,
+  });
+  closers.push(() => client.close());
+  watchPools(telemetry.registry, client.poolUsage);
+  if (bankTls === null) return { client, reloadTls: null };
+  const reloadTls = async () => {
+    tls = await readBankTls(bankTls);
+    client.useTls(tls.secureContext);
+    warnOfExpiry(tls, logger, Date.now());
+  };
+  closers.push(watchBankTls(bankTls, reloadTls, logger));
+  return { client, reloadTls };
+}
+
+const isInMemory = ({ state }: Config): boolean => parseStoreUrl(state.url).kind === 'memory';
+
+/** Warns of settings that are valid, and may surprise. */
+function warnOfSettings(
+  config: Config,
+  environment: CliContext['environment'],
+  bankUrl: string,
+  logger: Logger,
+): void {
+  if (config.bank !== null && isInMemory(config))
+    logger.warn(
+      'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
+    );
+  const hasOtherProxy = Boolean(environment.HTTPS_PROXY || environment.https_proxy);
+  if (hasOtherProxy && bankUrl.startsWith('https:') && !config.bankLimits.network?.proxyUrl)
+    logger.warn('HTTPS_PROXY: bankql does not use it, and reaches the bank directly');
+}
+
+/** The payments and their store. A payment continues after its client has disconnected: the store is closed after the last one. */
+async function openPayments(
+  { state, bankLimits, paymentWords }: Config,
+  { bank, rateLimiter, replica }: Pick<ServerOptions, 'bank' | 'rateLimiter'> & { readonly replica: string },
+  { telemetry, auditOutput, lastingLogger }: Log,
+  closers: Closers,
+) {
+  const opened = await openStore(state.url, { ...state, onEvent: telemetry.onStoreEvent }).catch(stopStart());
+  let isClosing = false;
+  const store = observeStore(opened, {
+    ...telemetry,
+    onStoreAway(reason) {
+      if (!isClosing) telemetry.onStoreAway(reason);
+    },
+  });
+  closers.push(async () => {
+    isClosing = true;
+    await store.close();
+    // A write that was under way may have succeeded until then.
+    for (const lost of store.unconfirmed())
+      lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
+  });
+  const payments = createPaymentService({
+    bank,
+    store,
+    admit: rateLimiter?.take,
+    sendTimeoutMs: bankLimits.paymentTimeoutMs,
+    audit(entry) {
+      telemetry.onPayment(entry);
+      auditOutput.check();
+    },
+    requestId: currentRequestId,
+    replica,
+    bankWords: paymentWords,
+    onUnknownAnswer: telemetry.onUnknownAnswer,
+    onFailure: telemetry.onPaymentFailure,
+  });
+  closers.push(() => payments.idle());
+  telemetry.watchStore(store);
+  return { store, payments };
 }
 
 /** What a log line says of an outcome that only this process knew. NOT_SENT: the bank executed nothing. */

@@ -1,0 +1,157 @@
+import type { IncomingMessage } from 'node:http';
+import { RequestError } from '../graphql/errors.ts';
+import type { RequestHolder } from '../graphql/request-holder.ts';
+import { queryOf } from './head.ts';
+
+/** The client disconnected before its request was complete. Nobody waits for an answer. */
+export class ClientDisconnected extends Error {}
+
+/** A host has read the body, and has not kept it. */
+export const bodyWasRead = new RequestError(
+  'INTERNAL',
+  'The body was read before bankql: pass it as `request.body`, or mount bankql before the parser.',
+  { http: { status: 500 } },
+);
+
+const tooLong = (maxBytes: number) =>
+  new RequestError('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
+
+/**
+ * Reads the body of a request of node:http. A server in which bankql is mounted may have a parser that has read the body into
+ * `body`.
+ * Errors: as readChunks; bodyWasRead.
+ */
+export async function readBody(
+  request: IncomingMessage & { readonly body?: unknown },
+  maxBytes: number,
+  holder: Pick<RequestHolder, 'awaitMore'>,
+): Promise<Uint8Array> {
+  if (request.body !== undefined) return within(maxBytes, textOf(request.body));
+  // Reading it again would never end.
+  if (request.readableDidRead) throw bodyWasRead;
+  // Node passes on a request before it has parsed the body. The body is nearly always in the same packet, and is then complete
+  // before this iteration of the event loop ends. Listening for its parts would add a quarter to a short request's time.
+  if (!request.complete) await new Promise(setImmediate);
+  if (request.destroyed) throw new ClientDisconnected();
+  if (!request.complete) {
+    holder.awaitMore(0);
+    try {
+      return await readChunks(request.iterator({ destroyOnReturn: false }), maxBytes, holder);
+    } finally {
+      // The rest of a body that is refused is dropped as it comes.
+      request.resume();
+    }
+  }
+  return within(maxBytes, request.read() ?? Buffer.alloc(0));
+}
+
+/** The bytes of a body that a parser has read: of its text, of its JSON, or as they are. */
+function textOf(body: unknown): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** The bytes, unless there are too many. Errors: RequestError 413. */
+function within(maxBytes: number, bytes: Uint8Array): Uint8Array {
+  if (bytes.length > maxBytes) throw tooLong(maxBytes);
+  return bytes;
+}
+
+/**
+ * Reads a body to its end. Its bytes are counted for the caller as they arrive.
+ * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
+ */
+export async function readChunks(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  holder: Pick<RequestHolder, 'awaitMore'>,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLong(maxBytes);
+      holder.awaitMore(chunk.length);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof RequestError ? error : new ClientDisconnected();
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A byte order mark in front of a text is dropped. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The parameters in the body of a POST. Of two members with one name the last counts, as JSON.parse has it.
+ * Errors: BAD_USER_INPUT.
+ */
+export function parseBodyParams(bytes: Uint8Array): unknown {
+  let params: unknown;
+  try {
+    params = JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw new RequestError('BAD_USER_INPUT', 'The body is not JSON in UTF-8.');
+  }
+  return bounded(params, 'The body');
+}
+
+/** The parameters in the URL of a GET. Of two with one name the last counts. Errors: BAD_USER_INPUT. */
+export function parseUrlParams(url: string): unknown {
+  const query = queryOf(url);
+  const text = (name: string) => query.getAll(name).at(-1);
+  const json = (name: string): unknown => {
+    const given = text(name);
+    try {
+      return given === undefined || given === '' ? undefined : JSON.parse(given.replace(/^\uFEFF/, ''));
+    } catch {
+      throw new RequestError('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
+    }
+  };
+  const params = {
+    query: text('query'),
+    operationName: text('operationName') || undefined,
+    documentId: text('documentId'),
+    doc_id: text('doc_id'),
+    variables: json('variables'),
+    extensions: json('extensions'),
+  };
+  return bounded(params, 'The URL');
+}
+
+/** No input of the schema is half as deep. */
+const maxDepth = 32;
+/** The most texts, objects and lists in a request. No operation needs more. */
+const maxParts = 4000;
+
+/**
+ * The parameters, unless they are too deep or have too many parts. Visits them level by level, because recursion could overflow the
+ * stack. Errors: BAD_USER_INPUT.
+ */
+function bounded(params: unknown, source: 'The body' | 'The URL'): unknown {
+  let parts = 0;
+  let level: readonly unknown[] = [params];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > maxDepth)
+      throw new RequestError('BAD_USER_INPUT', `${source} is more than ${maxDepth} levels deep.`);
+    const below: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      const isList = Array.isArray(value);
+      const members: readonly unknown[] = isList ? value : Object.values(value);
+      // A member's name is a text too.
+      if (!isList) parts += members.length;
+      for (const member of members) {
+        if (typeof member === 'object' && member !== null) below.push(member);
+        else if (typeof member !== 'string') continue;
+        parts++;
+      }
+    }
+    if (parts > maxParts)
+      throw new RequestError('BAD_USER_INPUT', `${source} has more than ${maxParts} parts.`);
+    level = below;
+  }
+  return params;
+}

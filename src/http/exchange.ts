@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHolder } from '../graphql/request-holder.ts';
+import { readBody } from './body.ts';
+import type { Head } from './head.ts';
+
+/** A long body is encoded once, so that its length is known. */
+export type Body = string | Buffer<ArrayBuffer>;
+
+/** An answer that is complete before it is sent. */
+export interface WholeAnswer {
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: Body;
+}
+
+/** An answer whose body is still being created. It is sent at the client's pace. */
+export interface StreamedAnswer extends Omit<WholeAnswer, 'body'> {
+  readonly chunks: AsyncGenerator<string, void>;
+}
+
+export type Answer = WholeAnswer | StreamedAnswer;
+
+/** A request and its answer, over node:http or Fetch. */
+export interface Exchange {
+  readonly request: Head;
+  /** The resources that the request holds. */
+  readonly holder: RequestHolder;
+  /** Whether the client waits for its answer, has a part of it, has all of it, or left before. */
+  readonly state: 'waiting' | 'begun' | 'answered' | 'left';
+  /** Reads the body, and counts its bytes for the request as they arrive. Errors: RequestError; ClientDisconnected. */
+  readBody(maxBytes: number): Promise<Uint8Array>;
+  /** Sends an answer; `common` are headers of every answer. Resolves when all is sent or the client has left. */
+  send(answer: Answer, common: readonly string[]): void | Promise<void>;
+  /**
+   * Sends an answer without reading the request's body. An answer that has begun already is cut off instead, so that the client
+   * sees that it is incomplete.
+   */
+  refuse(answer: WholeAnswer): void;
+}
+
+/** The headers of an answer with the common ones, which give way to its own. `Vary` may come twice. */
+export function withCommon(headers: readonly string[], common: readonly string[]): string[] {
+  // Nearly all answers have a Content-Type alone.
+  if (headers.length === 2) return [...common, ...headers];
+  const own = new Set(headers.filter((name, at) => at % 2 === 0 && name !== 'Vary'));
+  return [...common.filter((_text, at) => !own.has(common[at - (at % 2)] ?? '')), ...headers];
+}
+
+/** An exchange over node:http. A parser of the server in which bankql is mounted may have read the body into `body`. */
+export class NodeExchange implements Exchange {
+  readonly request: IncomingMessage & { readonly body?: unknown };
+  readonly holder: RequestHolder;
+  readonly #response: ServerResponse & { readonly awaitsContinue?: boolean };
+
+  constructor(request: IncomingMessage, response: ServerResponse, holder: RequestHolder) {
+    this.request = request;
+    this.holder = holder;
+    this.#response = response;
+  }
+
+  get state(): Exchange['state'] {
+    const { destroyed, writableFinished, writableEnded, headersSent } = this.#response;
+    if (destroyed && !writableFinished) return 'left';
+    if (writableEnded) return 'answered';
+    return headersSent ? 'begun' : 'waiting';
+  }
+
+  readBody(maxBytes: number): Promise<Uint8Array> {
+    if (this.#response.awaitsContinue === true) this.#response.writeContinue();
+    return readBody(this.request, maxBytes, this.holder);
+  }
+
+  send(answer: Answer, common: readonly string[]): void | Promise<void> {
+    const response = this.#response;
+    if ('chunks' in answer) return writeStream(response, answer, common);
+    // The client may have left meanwhile.
+    if (response.destroyed || response.headersSent) return;
+    const { status, headers, body } = answer;
+    const bytes = Buffer.byteLength(body);
+    response.writeHead(status, [...withCommon(headers, common), 'Content-Length', String(bytes)]);
+    // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+    response.end(body, bytes === body.length ? 'latin1' : 'utf8');
+  }
+
+  refuse({ status, headers, body }: WholeAnswer): void {
+    const { state } = this;
+    const response = this.#response;
+    if (state === 'begun') response.destroy();
+    if (state !== 'waiting') return;
+    if (status !== 204) response.shouldKeepAlive = false;
+    response.writeHead(status, [...headers]);
+    response.end(body === '' ? undefined : body);
+  }
+}
+
+/** Writes an answer at the client's pace. Resolves when it is sent or the client has left. */
+async function writeStream(
+  response: ServerResponse,
+  { status, headers, chunks }: StreamedAnswer,
+  common: readonly string[],
+): Promise<void> {
+  if (response.destroyed || response.headersSent) return void (await chunks.return());
+  response.writeHead(status, withCommon(headers, common));
+  try {
+    for await (const chunk of chunks) {
+      if (response.destroyed) return;
+      if (!response.write(chunk)) await drained(response);
+    }
+    response.end();
+  } catch (error) {
+    // Without its end, the client sees that the stream is incomplete.
+    if (response.socket === null) response.destroy();
+    else response.socket.destroySoon();
+    // It is cut off on purpose.
+    if (!(error instanceof DOMException)) throw error;
+  }
+}
+
+/** Resolves when the network has taken the written bytes, or the client has disconnected. */
+const drained = (response: ServerResponse) =>
+  new Promise<void>((resolve) => {
+    if (response.destroyed) return resolve();
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });

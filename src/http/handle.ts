@@ -1,0 +1,264 @@
+import type { ExecutionResult } from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { type ErrorCode, errorCodes } from '../errors.ts';
+import { RequestError, shownError } from '../graphql/errors.ts';
+import { explainHeader } from '../graphql/explain.ts';
+import type { OperationActivity } from '../graphql/operation-activity.ts';
+import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
+import type { RateLimiter } from '../load/rate-limiter.ts';
+import { acceptedBy, notAcceptable } from './accept.ts';
+import { type Authenticate, createIdentify } from './auth/authenticate.ts';
+import { bodyWasRead, ClientDisconnected, parseBodyParams, parseUrlParams } from './body.ts';
+import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
+import { createGraphiQL, type GraphiQLOptions } from './graphiql/page.ts';
+import { type Head, headerPairs, type Page, type Place, pathOf, placeOf } from './head.ts';
+import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
+import { createRespond, type RespondOptions } from './respond.ts';
+import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
+import { areSeveral, type Payload, streamOf, streamOfOne } from './stream.ts';
+
+export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondOptions {
+  /** The path of GraphQL (default: `/graphql`). */
+  readonly path?: string | undefined;
+  readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
+  readonly maxRequestBytes: number;
+  readonly graphiql?: GraphiQLOptions | undefined;
+  /** If set, it also wraps `bank` and `payments`: see rate-limits.ts. */
+  readonly rateLimiter?: RateLimiter | null;
+  readonly authenticate: Authenticate;
+  readonly logger: Logger;
+  /** Why the process should get no traffic, in a few words; null if it may. /ready answers 503 with it (default: it answers 200). */
+  readonly whyNotReady?: () => string | null | Promise<string | null>;
+  /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
+  readonly onHttpRefusal?: ((status: HttpRefusal) => void) | undefined;
+  /** Watches every request for GraphQL, also those that are not accepted. */
+  readonly observer?: OperationObserver | undefined;
+}
+
+export type Handle = ReturnType<typeof createHandle>['handle'];
+
+/** A request while it is served. */
+class ServedRequest implements RequestScope {
+  readonly exchange: Exchange;
+  readonly place: NonNullable<Place>;
+  readonly requestId: string;
+  /** The headers of every answer to it. */
+  readonly headers: readonly string[];
+  /** Null for a page. */
+  readonly activity: OperationActivity | null;
+  secrets?: RequestScope['secrets'];
+  isWorkedFor = false;
+  readonly #logger: Logger;
+  readonly #observer: OperationObserver | undefined;
+
+  constructor(
+    exchange: Exchange,
+    place: NonNullable<Place>,
+    { requestId, headers }: Pick<ReturnType<typeof checkRequest>, 'requestId' | 'headers'>,
+    { logger, observer }: Pick<HandleOptions, 'logger' | 'observer'>,
+  ) {
+    this.exchange = exchange;
+    this.place = place;
+    this.requestId = requestId;
+    this.headers = headers;
+    this.activity = (place === 'operation' && observer?.begin(requestId, exchange.request)) || null;
+    this.#logger = logger;
+    this.#observer = observer;
+  }
+
+  log(error: unknown): void {
+    this.#logger.error({ err: error }, 'unexpected error');
+  }
+
+  fail(error: unknown): void {
+    this.log(error);
+    this.exchange.refuse(failure(this.headers));
+  }
+
+  /** A rule of HTTP refuses it. */
+  refuse(status: number, message: string): void {
+    const refusal = refusalOf(status, this.headers, message, 'BAD_USER_INPUT');
+    this.activity?.refused(status, 'BAD_USER_INPUT', Buffer.byteLength(refusal.body));
+    if (this.activity !== null) this.#observer?.end(this.activity);
+    this.exchange.refuse(refusal);
+  }
+
+  onEnd(hasFailed: boolean): void {
+    const { activity } = this;
+    if (activity === null) return;
+    const { state } = this.exchange;
+    if (state === 'left' || (state === 'waiting' && !hasFailed)) activity.abandoned();
+    else if (hasFailed && state === 'waiting') activity.refused(500, 'INTERNAL', 0);
+    else if (hasFailed) activity.brokenOff('INTERNAL');
+    this.#observer?.end(activity);
+  }
+}
+
+/** The one entrance: every request, over node:http or Fetch, takes the steps of `handle`. */
+export function createHandle(options: HandleOptions) {
+  const { http, maxRequestBytes, logger, onHttpRefusal } = options;
+  const path = pathOf(options.path ?? '/graphql');
+  const rules = { ...http, maxRequestBytes };
+  const identify = createIdentify(options.authenticate, options.rateLimiter ?? null);
+  const graphiql = options.graphiql && createGraphiQL(options.graphiql, options.explains === true);
+  const logForeignOrigin = createOriginLog(logger);
+  let graphql = createGraphQL(options.persisted);
+
+  function createGraphQL(persisted: HandleOptions['persisted']) {
+    const unexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
+    const yoga = createBankqlYoga({ ...options, persisted, unexpected });
+    return { ...yoga, respond: createRespond(options, yoga.toErrorResult) };
+  }
+
+  /** Serves a request. Resolves when nobody works for it any more. Never throws, never rejects. */
+  async function handle(exchange: Exchange): Promise<void> {
+    const { request } = exchange;
+    try {
+      const place = placeOf(request, path, graphiql !== undefined);
+      const { headers, requestId, refusal } = checkRequest(request, rules);
+      if (place === null) exchange.refuse({ status: 404, headers, body: '' });
+      else if (refusal?.status === 403) {
+        logForeignOrigin(request.headers.origin ?? '');
+        exchange.refuse(refusalOf(403, headers, refusal.message, 'FORBIDDEN'));
+      } else if (refusal === null && request.method === 'OPTIONS') {
+        exchange.refuse({ status: 204, headers, body: '' });
+      } else {
+        const served = new ServedRequest(exchange, place, { requestId, headers }, options);
+        if (refusal === null) return await runInRequestScope(served, serve);
+        onHttpRefusal?.(refusal.status);
+        served.refuse(refusal.status, refusal.message);
+      }
+    } catch (error) {
+      logger.error({ err: error }, 'unexpected error');
+      exchange.refuse(failure([]));
+    }
+  }
+
+  async function serve({ exchange, place, headers, activity }: ServedRequest): Promise<void> {
+    try {
+      const answer =
+        place === 'operation'
+          ? await answerOperation(exchange, activity)
+          : await answerPage(exchange.request, place);
+      // Only the reader of a body in chunks knows that it is too long.
+      if (answer.status === 413) onHttpRefusal?.(413);
+      await exchange.send(answer, headers);
+    } catch (error) {
+      if (!(error instanceof ClientDisconnected)) throw error;
+    }
+  }
+
+  /** Errors: ClientDisconnected; unexpected ones. */
+  async function answerOperation(exchange: Exchange, activity: OperationActivity | null): Promise<Answer> {
+    const { request, holder } = exchange;
+    const { mediaType, stream } = acceptedBy(request.headers.accept);
+    const { execute, respond, toErrorResult } = graphql;
+    let result: ExecutionResult | AsyncIterable<Payload>;
+    try {
+      const credentials = await identify(request, holder);
+      if (activity !== null) activity.credentials = credentials;
+      if (mediaType === null && stream === null) throw notAcceptable();
+      const params = await readParams(exchange, maxRequestBytes);
+      const sender = {
+        credentials,
+        holder,
+        activity,
+        isReadOnly: request.method !== 'POST',
+        incremental: stream?.form,
+        explain: request.headers[explainHeader]?.toString(),
+      };
+      result = await execute(params, sender, new PluginRequest(request));
+    } catch (error) {
+      if (error instanceof ClientDisconnected) throw error;
+      if (error === bodyWasRead) logger.error(bodyWasRead.message);
+      result = toErrorResult(error);
+    }
+    if (stream !== null && areSeveral(result)) return streamOf(result, stream);
+    const answer = respond(result as ExecutionResult, { mediaType, request, holder, activity });
+    return mediaType === null && stream !== null ? streamOfOne(answer, stream) : answer;
+  }
+
+  async function answerPage(
+    { url = '/', originalUrl = url, headers }: Head,
+    page: Page,
+  ): Promise<WholeAnswer> {
+    if (graphiql !== undefined && page === 'graphiql') return graphiql.page(originalUrl);
+    if (graphiql !== undefined && typeof page === 'object')
+      return graphiql.file(page, String(headers['accept-encoding'] ?? ''));
+    const reason = page === '/ready' ? await options.whyNotReady?.() : null;
+    return reason == null ? { status: 200, ...text('') } : { status: 503, ...text(`${reason}\n`) };
+  }
+
+  return {
+    handle,
+    /** Replaces the documents that can be requested by id; operations under way are not affected. */
+    replaceDocuments(persisted: HandleOptions['persisted']): void {
+      graphql = createGraphQL(persisted);
+    },
+  };
+}
+
+/** The parameters of a request, whose work begins with them. Errors: RequestError; ClientDisconnected. */
+async function readParams(exchange: Exchange, maxBytes: number): Promise<unknown> {
+  const { request, holder } = exchange;
+  if (request.method === 'POST') {
+    const body = await exchange.readBody(maxBytes);
+    holder.admit();
+    return parseBodyParams(body);
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    throw new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+      http: { status: 405, headers: { Allow: 'GET, POST' } },
+    });
+  holder.admit();
+  return parseUrlParams(request.url ?? '');
+}
+
+/** The part of a Fetch request that plugins read, created on demand. */
+class PluginRequest {
+  readonly method: string;
+  readonly #head: Head;
+  #headers: Headers | null = null;
+
+  constructor(head: Head) {
+    this.method = head.method ?? 'GET';
+    this.#head = head;
+  }
+
+  get url(): string {
+    return `http://bankql${this.#head.url}`;
+  }
+
+  get headers(): Headers {
+    this.#headers ??= new Headers(headerPairs(this.#head.rawHeaders));
+    return this.#headers;
+  }
+}
+
+const maxLoggedOrigins = 20;
+
+/** Logs each foreign origin once, as long as it is among the last ones. */
+function createOriginLog(logger: Logger) {
+  const logged = new LRUCache<string, true>({ max: maxLoggedOrigins });
+  return (origin: string): void => {
+    const shown = origin.slice(0, 255);
+    if (logged.get(shown) === undefined)
+      logger.warn({ origin: shown }, 'pages of this origin may not call: CORS_ORIGINS does not list it');
+    logged.set(shown, true);
+  };
+}
+
+const text = (body: string) => ({ headers: ['Content-Type', 'text/plain; charset=utf-8'], body });
+
+const failure = (headers: readonly string[]) =>
+  refusalOf(500, headers, 'Something went wrong inside bankql.', 'INTERNAL');
+
+function refusalOf(status: number, headers: readonly string[], message: string, code: ErrorCode) {
+  const extensions = { code, retryable: errorCodes[code].retryable };
+  return {
+    status,
+    headers: [...headers, 'Content-Type', 'application/json; charset=utf-8'],
+    body: JSON.stringify({ errors: [shownError({ message, extensions })] }),
+  };
+}

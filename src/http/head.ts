@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import { badUserInput } from '../errors.ts';
+import { ownCopy } from '../own-copy.ts';
+
+/**
+ * The head of a request, as node:http gives it. Only raw headers distinguish a header that is sent twice from a value with a
+ * comma.
+ */
+export interface Head extends Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'> {
+  /** What Express adds: the target as it was sent, and the path at which bankql is mounted, which `url` then lacks. */
+  readonly originalUrl?: string;
+  readonly baseUrl?: string;
+}
+
+/** The parts that identify the caller. */
+export type IncomingHead = Pick<Head, 'url' | 'rawHeaders'>;
+
+/** The values of a header, one for each occurrence; `name` in lower case. */
+export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  let values: string[] | null = null;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] ?? '';
+    if (given.length !== name.length || given.toLowerCase() !== name) continue;
+    const value = rawHeaders[at + 1] ?? '';
+    // Usually there is only one value: an array that starts empty would reserve room for more.
+    if (values === null) values = [value];
+    else values.push(value);
+  }
+  return values ?? [];
+}
+
+/** Names and values in turn, as pairs. */
+export const headerPairs = (headers: readonly string[]): [string, string][] =>
+  headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
+
+/**
+ * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a
+ * fragment. The target need not be a valid URL: `//:?a=b` has a query too.
+ * Errors: BAD_USER_INPUT if it is not UTF-8.
+ */
+export function queryOf(target: string) {
+  const [beforeFragment = ''] = target.split('#', 1);
+  const start = beforeFragment.indexOf('?');
+  const text = start === -1 ? '' : beforeFragment.slice(start + 1);
+  if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
+  const query = new URLSearchParams(text);
+  // Documents and the names of callers are kept for longer than the request.
+  return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
+}
+
+/** Whether percent-encoded bytes are UTF-8: URLSearchParams would replace the others by U+FFFD. A `%` that encodes nothing is text. */
+function isUtf8(text: string): boolean {
+  if (!text.includes('%')) return true;
+  try {
+    decodeURIComponent(text.replaceAll(/%(?![\da-f]{2})/gi, '%25'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A page, or a file of GraphiQL's. */
+export type Page = 'graphiql' | '/health' | '/ready' | GraphiQLFile;
+/** What a request asks for; null for nothing that is served. */
+export type Place = 'operation' | Page | null;
+
+export interface GraphiQLFile {
+  /** The hash of all files. */
+  readonly version: string;
+  readonly name: string;
+}
+
+/**
+ * Finds what a request asks for. `path` is GraphQL's, and a proxy or a host may have put another one in front of it. If a host such
+ * as Express serves bankql below a mount point, the mount point itself is GraphQL's path too.
+ */
+export function placeOf(
+  { method, url = '/', originalUrl, baseUrl, headers }: Head,
+  path: string,
+  hasGraphiQL: boolean,
+): Place {
+  const own = pathOf(url);
+  const canShow = hasGraphiQL && (method === 'GET' || method === 'HEAD');
+  const isGraphQL =
+    isBelow(own, path) ||
+    (originalUrl !== undefined && isBelow(pathOf(originalUrl), path)) ||
+    (Boolean(baseUrl) && own === '');
+  if (isGraphQL) return canShow && headers.accept?.includes('text/html') ? 'graphiql' : 'operation';
+  if (own === '/health' || own === '/ready') return own;
+  const [, version, name] = (canShow && graphiqlFile.exec(own)) || [];
+  return version === undefined || name === undefined ? null : { version, name };
+}
+
+/** The path of a request target, without a slash at its end. */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  const path = end === -1 ? target : target.slice(0, end);
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+const isBelow = (path: string, end: string): boolean => path === end || (end !== '' && path.endsWith(end));
+
+const graphiqlFile = /\/graphiql-([0-9a-f]{16})\/([\w.-]+)$/;

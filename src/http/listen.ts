@@ -1,0 +1,196 @@
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
+import { Capacity, unbounded } from '../load/capacity.ts';
+import {
+  type ConnectedSocket,
+  Connection,
+  ConnectionAwareResponse,
+  type Listener,
+  ownConnection,
+  type Shared,
+} from './connection.ts';
+import { Connections } from './connections.ts';
+import { headerPairs } from './head.ts';
+import type { HttpRefusal } from './rules.ts';
+
+/**
+ * How many clients may wait to be accepted, if the system allows this number. Node accepts one in each iteration of the event
+ * loop, and a client that does not fit tries again a second later.
+ */
+const backlog = 4096;
+/** A client that takes longer than this to send its headers or its body is disconnected, in milliseconds. */
+const usualSlowestRequestMs = 10_000;
+/** Longer than load balancers keep an idle connection, so that they close it, and not bankql. */
+const keepAliveMs = 65_000;
+/** At the stop, the process waits at most this long for a client that does not read its answer. */
+const maxDrainMs = 30_000;
+/** A client that takes nothing of its answer for this time is disconnected, in milliseconds. */
+const usualWriteDeadlineMs = 30_000;
+
+/** An error of Node's parser of HTTP, or of a request that does not arrive in time. */
+type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
+
+/** A request that cannot be read. */
+export interface Unreadable {
+  readonly status: HttpRefusal;
+  /** Node's code of the error. */
+  readonly reason: string;
+  /** The origin of the page that sent it, as far as it can be seen. */
+  readonly origin: string | undefined;
+}
+
+/** The statuses of errors by their codes, as Node has them; the others are 400. */
+const statuses: Readonly<Record<string, HttpRefusal>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Describes why a request cannot be read. Null if the client has left. */
+function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable | null {
+  const status = statuses[code] ?? 400;
+  // A connection that ends within a request, or fails.
+  if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
+  // Node keeps no header of such a request. Only the bytes that arrived last are known.
+  const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
+  return { status, reason: code, origin };
+}
+
+/** The head of an answer that closes the connection, and has no body. */
+const headOf = (status: number, headers: readonly string[]): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    ...headerPairs(headers).map(([name, value]) => `${name}: ${value}`),
+    '\r\n',
+  ].join('\r\n');
+
+export interface ListenOptions {
+  /** Counts the resources that callers use (default: nothing is bounded). */
+  readonly capacity?: Capacity;
+  /** Whether a trusted proxy is in front, whose connections have requests of many callers (default: false). */
+  readonly isBehindProxy?: boolean | undefined;
+  /** For how long a client may take nothing of its answer, in milliseconds. */
+  readonly writeDeadlineMs?: number | undefined;
+  /** How long a request may take to arrive, in milliseconds. */
+  readonly slowestRequestMs?: number;
+  /** Called with a request that cannot be read. Returns the headers of its answer, names and values in turn. Must not throw. */
+  readonly onUnreadable?: (request: Unreadable) => readonly string[];
+  /** Called when a connection is closed because there is one too many. Must not throw. */
+  readonly onSurplus?: (closed: { readonly address: string; readonly connections: number }) => void;
+}
+
+export type Listening = Awaited<ReturnType<typeof listen>>;
+
+/** Starts to listen. Returns the address as a URL. Errors: those of `listen`, such as EADDRINUSE. */
+export async function listenOn(server: NetServer, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog }, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
+/**
+ * An HTTP server that listens. The listener must not throw.
+ * Errors: those of `listen`, such as EADDRINUSE.
+ */
+export async function listen(
+  host: string,
+  port: number,
+  listener: Listener,
+  { capacity = new Capacity(unbounded), ...options }: ListenOptions = {},
+) {
+  const { slowestRequestMs = usualSlowestRequestMs, isBehindProxy = false } = options;
+  const connections = new Connections<Connection>();
+  const shared: Shared = { capacity, listener, isBehindProxy, isDraining: false, endsIdle: false };
+  const receive = ({ socket }: { socket: ConnectedSocket }, response: ConnectionAwareResponse) =>
+    socket[ownConnection]?.receive(response);
+  const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
+    {
+      headersTimeout: slowestRequestMs,
+      requestTimeout: slowestRequestMs,
+      // How often Node checks the two limits above; by default, every 30 s.
+      connectionsCheckingInterval: 500,
+      keepAliveTimeout: keepAliveMs,
+      ServerResponse: ConnectionAwareResponse,
+    },
+    receive,
+  );
+  // By default, Node drops headers beyond the thousandth, or refuses them: a credential that is given twice would look like one. The
+  // size of the head bounds their number.
+  server.maxHeadersCount = 0;
+  // Without a listener, Node writes the 100 before anybody has seen the headers.
+  server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {
+    response.awaitsContinue = true;
+    receive(request, response);
+  });
+  // Without a listener, Node answers 417.
+  server.on('checkExpectation', receive);
+  // Without a listener, Node answers an unreadable request even while a payment is under way, and the client would take that for
+  // the refusal of the payment.
+  server.on('clientError', (error: ParserError, socket: ConnectedSocket) => {
+    const unreadable = describeUnreadable(error);
+    // Browsers open connections in advance: no request has begun.
+    const isSilent = socket.bytesRead === 0;
+    if (unreadable !== null && socket.writable) {
+      const headers = isSilent ? [] : (options.onUnreadable?.(unreadable) ?? []);
+      if (socket[ownConnection]?.isAnswering !== true) socket.write(headOf(unreadable.status, headers));
+    }
+    socket.destroy();
+  });
+  server.timeout = options.writeDeadlineMs ?? usualWriteDeadlineMs;
+  // Without a listener, Node also ends a connection that waits for the bank.
+  server.on('timeout', (socket: ConnectedSocket) => socket[ownConnection]?.expire());
+  // Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
+  server.closeIdleConnections = () => {};
+  server.on('connection', (socket: ConnectedSocket) => {
+    const connection = new Connection(socket, shared);
+    socket[ownConnection] = connection;
+    connections.add(connection);
+    if (connections.size > capacity.totals.sockets) closeSurplus(connections.surplus(connection));
+    capacity.sockets = connections.size;
+    socket.once('close', () => {
+      connections.delete(connection);
+      capacity.sockets = connections.size;
+      connection.close();
+    });
+  });
+  // Not server.maxConnections: Node would close every newcomer, and workers would pass it on among them for ever.
+  const closeSurplus = (surplus: Connection) => {
+    options.onSurplus?.({
+      address: surplus.socket.remoteAddress ?? '',
+      connections: connections.countOf(surplus),
+    });
+    connections.delete(surplus);
+    surplus.socket.destroy();
+    capacity.refuse('sockets');
+  };
+  const url = await listenOn(server, host, port);
+  const drain = () => {
+    shared.isDraining = true;
+  };
+  const endIdle = () => {
+    shared.endsIdle = true;
+    for (const { isIdle, socket } of connections) if (isIdle) socket.destroy();
+  };
+  return {
+    url,
+    /** From now on, the last answer of each connection announces its end, and the connection closes. */
+    drain,
+    /** Waits until the requests in progress have ended. For `idleMs` milliseconds, idle connections may be used once more. */
+    close: (idleMs = 0) =>
+      new Promise<void>((resolve) => {
+        drain();
+        const idle = idleMs === 0 ? undefined : setTimeout(endIdle, idleMs);
+        const last = setTimeout(() => server.closeAllConnections(), maxDrainMs);
+        server.close(() => {
+          clearTimeout(idle);
+          clearTimeout(last);
+          resolve();
+        });
+        if (idle === undefined) endIdle();
+      }),
+  };
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { credentialHeaders } from '../bank/credentials.ts';
+import { type HttpExtension, shownError } from '../graphql/errors.ts';
+import { explainHeader } from '../graphql/explain.ts';
+import type { OperationActivity } from '../graphql/operation-activity.ts';
+import { BoundedResult, noRoom, shortAnswer } from '../graphql/result.ts';
+import type { MediaType } from './accept.ts';
+import type { Body, WholeAnswer } from './exchange.ts';
+
+/** Creates the answer to a request that fails before its operation is known. */
+type ToErrorResult = (error: unknown) => ExecutionResult;
+
+export interface GraphQLHttpResponse extends WholeAnswer {
+  /** The result that the body shows. */
+  readonly result: ExecutionResult;
+}
+
+const contentTypes = {
+  'application/json': ['Content-Type', 'application/json; charset=utf-8'],
+  'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
+} as const satisfies Record<MediaType, readonly string[]>;
+
+/** Up to this length, in characters, a text is cheaper than a buffer: Node sends it in one piece with the head. */
+const shortText = 16_384;
+
+/** A result's JSON; `errors` as they are shown. */
+function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
+  const data = result instanceof BoundedResult ? result.dataJson : null;
+  if (data !== null) return withMembers(data, errors, result.extensions);
+  const json = JSON.stringify(errors === undefined ? result : { ...result, errors });
+  return json.length > shortText ? Buffer.from(json) : json;
+}
+
+/** A result whose data is JSON already. */
+function withMembers(data: readonly Buffer[], errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
+  const before = errors === undefined ? '{"data":' : `{"errors":${JSON.stringify(errors)},"data":`;
+  const after = extensions === undefined ? '}' : `,"extensions":${JSON.stringify(extensions)}}`;
+  return Buffer.concat([Buffer.from(before), ...data, Buffer.from(after)]);
+}
+
+function serialize(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
+  const headers = contentTypes[mediaType];
+  if (result.errors === undefined) return { status: 200, headers, body: bodyOf(result), result };
+  const said = result.errors.flatMap(httpOf);
+  const statuses = said
+    .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
+    .map(({ status }) => status);
+  const more: Record<string, string> = Object.assign({}, ...said.map((http) => http.headers));
+  return {
+    status: Math.max(200, ...statuses),
+    headers: [...headers, ...Object.entries(more).flat()],
+    body: bodyOf(result, result.errors.map(shownError)),
+    result,
+  };
+}
+
+const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
+  isHttpExtension(http) ? [http] : [];
+
+const isHttpExtension = (http: unknown): http is HttpExtension =>
+  typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
+
+/**
+ * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see
+ * other data, a request without a token may be refused, and the calls may be asked for.
+ */
+const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
+
+export interface RespondOptions {
+  /** How long HTTP caches may keep public data, in seconds (default: 0). */
+  readonly publicMaxAgeSeconds?: number | undefined;
+}
+
+/** The request that is answered, and its client. */
+interface Respondent {
+  /** Null for a client that takes only a stream. */
+  readonly mediaType: MediaType | null;
+  readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
+  /** Holds the answer until its client has read it. */
+  readonly holder: { reserveRoom(bytes: number): boolean };
+  readonly activity: OperationActivity | null;
+}
+
+/**
+ * Creates the function that converts a result into an answer, as specified by GraphQL over HTTP, with the headers for HTTP caches. If
+ * its JSON is too long or cannot be created, or if there is no room for it to wait for its client, the answer is an error, which says
+ * what a mutation did. It never throws.
+ */
+export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErrorResult: ToErrorResult) {
+  return (result: ExecutionResult, { mediaType, request, holder, activity }: Respondent) => {
+    const bounded = result instanceof BoundedResult ? result : null;
+    const type = mediaType ?? 'application/json';
+    let answer: GraphQLHttpResponse;
+    try {
+      answer = serialize(result, type);
+      if (bounded?.fits(answer.body) === false) answer = serialize(bounded.failed(), type);
+    } catch (error) {
+      answer = serialize(bounded?.failed(error) ?? toErrorResult(error), type);
+    }
+    const { headers, body } = answer;
+    if (!isShort(body) && !holder.reserveRoom(Buffer.byteLength(body))) {
+      answer = serialize(bounded?.failed(noRoom()) ?? toErrorResult(noRoom()), 'application/json');
+    } else if (isRead(request) && mediaType !== null && answer.result === bounded && bounded.isCacheable) {
+      // With a token, only its own client may keep it, not everybody who shares a cache.
+      const scope = request.headers.authorization === undefined ? 'public' : 'private';
+      const caching = ['Cache-Control', `${scope}, max-age=${publicMaxAgeSeconds}`, 'Vary', varying];
+      answer = { ...answer, headers: [...headers, ...caching] };
+    }
+    activity?.answered(answer);
+    return answer;
+  };
+}
+
+/** A character takes three bytes at most. */
+const isShort = (body: Body): boolean =>
+  body.length * 3 <= shortAnswer || Buffer.byteLength(body) <= shortAnswer;
+
+const isRead = ({ method }: Respondent['request']): boolean => method === 'GET' || method === 'HEAD';

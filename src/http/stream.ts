@@ -1,0 +1,98 @@
+import type { ExecutionResult } from 'graphql';
+import type { IncrementalStream } from './accept.ts';
+import type { StreamedAnswer, WholeAnswer } from './exchange.ts';
+import type { GraphQLHttpResponse } from './respond.ts';
+
+/** One of several results, which writes its own JSON. */
+export interface Payload {
+  stringify(): string;
+}
+
+export const areSeveral = (
+  results: ExecutionResult | AsyncIterable<Payload>,
+): results is AsyncIterable<Payload> => Symbol.asyncIterator in results;
+
+/** How results are framed in a media type. */
+interface Framing {
+  readonly contentType: string;
+  readonly start: string;
+  of(json: string): string;
+  readonly end: string;
+  /** What is sent while no result comes, so that nobody on the way closes the connection. */
+  readonly ping: string | null;
+}
+
+const framings: Readonly<Record<IncrementalStream['type'], Framing>> = {
+  'text/event-stream': {
+    contentType: 'text/event-stream',
+    // Some browsers show no answer before its first bytes.
+    start: ':\n\n',
+    of: (json) => `event: next\ndata: ${json}\n\n`,
+    end: 'event: complete\ndata:\n\n',
+    ping: ':\n\n',
+  },
+  'multipart/mixed': {
+    contentType: 'multipart/mixed; boundary="-"',
+    start: '\r\n---',
+    of: (json) =>
+      `\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}\r\n---`,
+    end: '--\r\n',
+    ping: null,
+  },
+};
+
+const pingMs = 12_000;
+
+/** The answer with the several results of an operation, in the form that the client accepts. */
+export function streamOf(results: AsyncIterable<Payload>, { type, spec }: IncrementalStream): StreamedAnswer {
+  const framing = framings[type];
+  const contentType = `${framing.contentType}; ${spec}`;
+  return {
+    status: 200,
+    // A proxy that collects the whole answer would undo the stream.
+    headers: ['Content-Type', contentType, 'X-Accel-Buffering', 'no'],
+    chunks: framed(results, framing),
+  };
+}
+
+async function* framed(results: AsyncIterable<Payload>, { start, of, end, ping }: Framing) {
+  yield start;
+  const iterator = results[Symbol.asyncIterator]();
+  try {
+    for (let next = iterator.next(); ; ) {
+      const result = await (ping === null ? next : within(pingMs, next));
+      if (result === null) yield ping ?? '';
+      else if (result.done === true) break;
+      else {
+        yield of(result.value.stringify());
+        next = iterator.next();
+      }
+    }
+    yield end;
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** What a promise resolves to; null if that takes longer. */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(late.resolve, milliseconds, null);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The answer with a single result for a client that accepts nothing but a stream: a stream of one. */
+export function streamOfOne(answer: GraphQLHttpResponse, { type }: IncrementalStream): WholeAnswer {
+  const { contentType, start, of, end } = framings[type];
+  const { status, headers, body } = answer;
+  return {
+    // Clients of event streams show the events of a 200, and of other answers only that they failed.
+    status: status === 400 && type === 'text/event-stream' ? 200 : status,
+    headers: ['Content-Type', contentType, ...headers.slice(2)],
+    body: `${start}${of(String(body))}${end}`,
+  };
+}
