@@ -1,9 +1,15 @@
-import { type ExecutionResult, type GraphQLError, type ResponsePath, responsePathAsArray } from 'graphql';
+import {
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  type ResponsePath,
+  responsePathAsArray,
+} from 'graphql';
 import { AnswerLimitError, boundErrors } from './answer-budget.ts';
-import type { DeferredPlan } from './compile.ts';
+import type { DeferredPlan, PreparedOperation } from './compile.ts';
 import { locateError } from './errors.ts';
 import { executeFields, executePlan } from './execute.ts';
-import type { Execution } from './execution.ts';
+import { type ExecuteOptions, Execution } from './execution.ts';
 import { lateObjectOf } from './known-resolvers.ts';
 import { type Data, PendingField, PendingRoot, type PendingValue } from './pending.ts';
 
@@ -24,11 +30,17 @@ export interface IncrementalResults {
   readonly subsequentResults: AsyncGenerator<object, void, void>;
 }
 
-/** Executes a plan with its fragments. Shape: a single result if no fragment is deferred. It never rejects. */
-export async function runIncrementally(
-  execution: Execution,
+/** Executes an operation, and delivers its fragments later. Shape: a single result if none is deferred. It never rejects. */
+export async function executeIncrementally(
+  prepared: PreparedOperation,
   form: IncrementalForm,
+  context: unknown,
+  variables: GraphQLResolveInfo['variableValues'],
+  options: ExecuteOptions = {},
 ): Promise<ExecutionResult | IncrementalResults> {
+  const plan = prepared.planFor(variables, true);
+  if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+  const execution = new Execution(plan, context, variables, options);
   const fragments = new Fragments(execution, form);
   execution.fragments = fragments;
   const result = await executePlan(execution);

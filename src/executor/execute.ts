@@ -4,12 +4,13 @@ import {
   type GraphQLAbstractType,
   GraphQLError,
   type GraphQLLeafType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   isObjectType,
 } from 'graphql';
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
-import type { ObjectPlan, ValuePlan } from './compile.ts';
-import type { Execution } from './execution.ts';
+import type { ObjectPlan, PreparedOperation, ValuePlan } from './compile.ts';
+import { type ExecuteOptions, Execution } from './execution.ts';
 import { earlyResultsOf, lateObjectOf } from './known-resolvers.ts';
 import {
   awaited,
@@ -21,6 +22,22 @@ import {
   type Place,
 } from './pending.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
+
+/**
+ * Executes an operation. Never throws and never rejects. If the answer would be too large, it is only an
+ * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
+ * ignored.
+ */
+export function execute(
+  prepared: PreparedOperation,
+  context: unknown,
+  variables: GraphQLResolveInfo['variableValues'],
+  options: ExecuteOptions = {},
+): ExecutionResult | Promise<ExecutionResult> {
+  const plan = prepared.planFor(variables, false);
+  if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+  return executePlan(new Execution(plan, context, variables, options));
+}
 
 /** Executes a plan. Never throws and never rejects. */
 export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {

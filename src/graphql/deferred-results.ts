@@ -1,14 +1,14 @@
 import type { GraphQLError } from 'graphql';
 import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget.ts';
 import type { PreparedOperation } from '../executor/compile.ts';
-import type { IncrementalResults } from '../executor/defer.ts';
+import { executeIncrementally, type IncrementalResults } from '../executor/defer.ts';
 import type { Selection } from '../executor/selection.ts';
 import { type MaskError, shownError } from './errors.ts';
 import type { OperationContext } from './operation-context.ts';
 import { finalIfItWrote, noRoom, type Result, shortAnswer } from './result.ts';
 
 /** Executes an operation whose fragments with @defer are delivered later. */
-export async function executeIncrementally(
+export async function executeDeferred(
   prepared: PreparedOperation,
   variables: Selection['variableValues'],
   context: { readonly bankql: OperationContext },
@@ -16,7 +16,7 @@ export async function executeIncrementally(
 ): Promise<Result> {
   const { bankql } = context;
   const { incremental = 'v0.2' } = bankql.request;
-  const result = await prepared.executeIncrementally(incremental, context, variables, bankql);
+  const result = await executeIncrementally(prepared, incremental, context, variables, bankql);
   return 'initialResult' in result ? resultsOf(result, bankql, mask) : result;
 }
 

@@ -10,7 +10,7 @@ import {
   print,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { type PreparedOperation, plansOf, prepareOperation } from '../executor/compile.ts';
+import { PreparedOperation, plansOf } from '../executor/compile.ts';
 import { attempt } from '../executor/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
@@ -203,7 +203,7 @@ export class ExecutableOperation {
   /** The same, which is not kept. */
   prepare(schema: GraphQLSchema): PreparedOperation {
     const { node: document, hideSuggestions } = this.#document;
-    return prepareOperation({ schema, document, operation: this.#node, hideSuggestions });
+    return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
   }
 
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */

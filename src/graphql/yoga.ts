@@ -8,12 +8,13 @@ import {
 } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
+import { execute as executePrepared } from '../executor/execute.ts';
 import { slices } from '../load/slices.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
-import { executeIncrementally } from './deferred-results.ts';
+import { executeDeferred } from './deferred-results.ts';
 import { type DocumentCacheOptions, Documents, type ExecutableOperation } from './documents.ts';
 import { createMaskError, internalError } from './errors.ts';
 import { observedBy, recorderFor } from './explain.ts';
@@ -84,8 +85,8 @@ export function createBankqlYoga(options: YogaOptions) {
     const prepared =
       recorder === null ? operation.preparedFor(executed) : operation.prepare(observedBy(recorder, executed));
     return bankql.request.incremental !== undefined && operation.usesIncremental
-      ? executeIncrementally(prepared, variables, context, mask)
-      : prepared.execute(context, variables, bankql);
+      ? executeDeferred(prepared, variables, context, mask)
+      : executePrepared(prepared, context, variables, bankql);
   }
 
   /** The answer that is sent: concluded, with its errors masked, and within its limits. */
