@@ -36,7 +36,7 @@ export async function executeIncrementally(
   form: IncrementalForm,
   context: unknown,
   variables: GraphQLResolveInfo['variableValues'],
-  options: ExecuteOptions = {},
+  options: ExecuteOptions = { caller: '' },
 ): Promise<ExecutionResult | IncrementalResults> {
   const plan = prepared.planFor(variables, true);
   if (plan instanceof GraphQLError) return { errors: [plan], data: null };

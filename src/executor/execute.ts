@@ -32,7 +32,7 @@ export function execute(
   prepared: PreparedOperation,
   context: unknown,
   variables: GraphQLResolveInfo['variableValues'],
-  options: ExecuteOptions = {},
+  options: ExecuteOptions = { caller: '' },
 ): ExecutionResult | Promise<ExecutionResult> {
   const plan = prepared.planFor(variables, false);
   if (plan instanceof GraphQLError) return { errors: [plan], data: null };

@@ -68,7 +68,7 @@ const run = async (
   if (!operation) throw new Error('there is no operation');
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
   const prepared = new PreparedOperation({ schema, document, operation });
-  return execute(prepared, undefined, { coerced: {}, sources: {} }, { budget, ...options });
+  return execute(prepared, undefined, { coerced: {}, sources: {} }, { budget, caller: '', ...options });
 };
 
 const ended = { data: null, errors: [expect.any(AnswerLimitError)] };

@@ -216,17 +216,26 @@ describe('operations that wait', () => {
     const { engine, bank, credentials } = await createFixture();
     const ask = async (hasLeft: boolean) => {
       const holder = createTestHolder();
-      const asked = engine.execute({ query: getIntrospectionQuery() }, { credentials, holder });
+      const identity = { name: 'own', group: 'own' };
+      const asked = engine.execute(
+        { query: getIntrospectionQuery() },
+        { credentials: { ...credentials, identity }, holder },
+      );
       holder.isAbandoned = hasLeft;
       // It has begun, and goes on only when there is time.
       while (slices.hasTime);
       return asked;
     };
     const long = vi.spyOn(slices, 'hasTime', 'get').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    const wait = vi.spyOn(slices, 'wait');
     onTestFinished(() => long.mockRestore());
     expect((await ask(false)).errors).toBeUndefined();
     long.mockReturnValueOnce(true).mockReturnValueOnce(false);
     expect(await ask(true)).toMatchObject({ data: null, errors: [{}] });
+    // Each waits in the time of its caller, as an operation of its own.
+    const waiting = wait.mock.calls.map(([operation]) => operation);
+    expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual(['own', 'own']);
+    wait.mockRestore();
     await bank.close();
   });
 

@@ -51,7 +51,10 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
     runWith: async (options: ExecuteOptions) =>
       executePrepared(prepared, undefined, variablesOf({}), options),
     runWithin: async (answerLimits: AnswerLimits) =>
-      executePrepared(prepared, undefined, variablesOf({}), { budget: new AnswerBudget(answerLimits) }),
+      executePrepared(prepared, undefined, variablesOf({}), {
+        budget: new AnswerBudget(answerLimits),
+        caller: '',
+      }),
     reference: async (variableValues: RawVariables = {}, contextValue: unknown = undefined) =>
       execute({ schema, document, variableValues, contextValue, operationName }),
   };
