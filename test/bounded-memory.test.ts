@@ -3,7 +3,7 @@ import type { BankClient } from '../src/bank/client.ts';
 import { operations } from '../src/contract/operations.ts';
 import { BankqlError } from '../src/errors.ts';
 import { DocumentCacheStats } from '../src/graphql/documents.ts';
-import { createRateLimiter } from '../src/load/rate-limiter.ts';
+import { createRateLimiter } from '../src/load/rate-limit.ts';
 import { anyAnswer } from './support/any-bank.ts';
 import { createTestClient, readFrom } from './support/bank-client.ts';
 import { createTestBankql } from './support/bankql.ts';
@@ -139,9 +139,8 @@ test('14,000 paths, each of another caller, leave no more than the cache may hol
 });
 
 test('whoever makes up 50,000 callers costs no more than the counters that may be kept, and is not in the way of others', async () => {
-  const limiter = createRateLimiter({ calls: 300, seconds: 60 }, { maxNames: 5000 });
-  const take = (authId: string) =>
-    limiter.take({ subscriptionKey: 'key', authProviderName: 'p', authId }, 'getBranches');
+  const limiter = createRateLimiter({ calls: 300, seconds: 60 }, { maxCallers: 5000 });
+  const take = (authId: string) => limiter.take({ hash: authId });
   await take('first');
   const before = await keptMegabytes();
   for (let name = 0; name < 50_000; name++) await take(`made up ${name}`);

@@ -51,8 +51,7 @@ const layers: Record<string, readonly string[]> = {
   'plain-text.ts': [],
   'serial-queue.ts': [],
   'errors.ts': [],
-  // The rate limit counts callers of the bank and answers as GraphQL does.
-  load: ['errors.ts', 'get-or-make.ts', 'bank', 'graphql'],
+  load: [],
   client: ['errors.ts'],
   contract: ['is-object.ts', 'get-or-make.ts'],
   bank: ['errors.ts', 'is-object.ts', 'get-or-make.ts', 'load', 'contract'],

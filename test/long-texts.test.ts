@@ -44,7 +44,7 @@ test('tags are split at their commas, whatever white space is around these', asy
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise({ body: { id: 'T', metadata: { tags: ' a ,  b c ,, \n' } } });
   const result = await fixture.ask(
-    '{ bank { account(accountId: "a") { transaction(transactionId: "T") { metadata { tagList } } } } }',
+    '{ bank { account(accountId: "a") { transaction(transactionId: "T") { metadata { tags } } } } }',
   );
-  expect(JSON.stringify(result.data)).toContain('"tagList":["a","b c"]');
+  expect(JSON.stringify(result.data)).toContain('"tags":["a","b c"]');
 });

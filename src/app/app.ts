@@ -10,8 +10,8 @@ import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
 import { authenticateByHeaders } from '../http/auth/header-credentials.ts';
 import { currentRequestId } from '../http/request-scope.ts';
 import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../http/server.ts';
+import { Callers } from '../load/callers.ts';
 import { type Limits, limits } from '../load/limits.ts';
-import { limitBank } from '../load/rate-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/store/observed-store.ts';
 import { openStore } from '../payments/store/open-store.ts';
@@ -98,23 +98,23 @@ async function start(
   closers.push(() => tracing?.shutdown());
   const rateLimiter =
     rateLimit &&
-    (await import('../load/rate-limiter.ts')).createRateLimiter(rateLimit, {
+    (await import('../load/rate-limit.ts')).createRateLimiter(rateLimit, {
       isWorker,
       onRefusal: telemetry.onRateRefusal,
     });
-  const { client, reloadTls } = await openBank(config, baseUrl, tracing?.traceCall, log, closers);
-  const bank = limitBank(client, rateLimiter);
+  const callers = new Callers();
+  const traceCall = tracing?.traceCall;
+  const { bank, reloadTls } = await openBank(
+    config,
+    { baseUrl, callers, rateLimiter, traceCall },
+    log,
+    closers,
+  );
   warnOfSettings(config, environment, baseUrl, logger);
-  const { store, payments } = await openPayments(config, { bank, rateLimiter, replica }, log, closers);
+  const { store, payments } = await openPayments(config, { bank, replica }, log, closers);
   const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory(config));
   const documentStats = new DocumentCacheStats();
-  const metrics =
-    config.metrics &&
-    createGraphQLMetrics({
-      registry: telemetry.registry,
-      documents: documentStats,
-      inFlight: () => server.held.requests,
-    });
+  const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats);
   const byToken =
     identity &&
     (await import('../http/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
@@ -130,7 +130,7 @@ async function start(
     ...embedding,
     bank,
     payments,
-    rateLimiter,
+    callers,
     persisted,
     authenticate: byToken ?? authenticateByHeaders(config.subscriptionKey, config.areHeadersProven),
     schema,
@@ -214,8 +214,7 @@ function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
 /** The client of the bank. `reloadTls` reads its certificates again; null if there are none. */
 async function openBank(
   { bankTls, bankLimits }: Config,
-  baseUrl: string,
-  traceCall: BankOptions['traceCall'],
+  options: Pick<BankOptions, 'baseUrl' | 'callers' | 'rateLimiter' | 'traceCall'>,
   { logger, telemetry }: Log,
   closers: Closers,
 ) {
@@ -224,23 +223,22 @@ async function openBank(
   telemetry.watchCertificates(() =>
     Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
   );
-  const client = createBankClient({
+  const bank = createBankClient({
     ...telemetry,
     ...bankLimits,
     network: { ...bankLimits.network, secureContext: tls?.secureContext },
-    baseUrl,
-    traceCall,
+    ...options,
   });
-  closers.push(() => client.close());
-  watchPools(telemetry.registry, client.poolUsage);
-  if (bankTls === null) return { client, reloadTls: null };
+  closers.push(() => bank.close());
+  watchPools(telemetry.registry, bank.poolUsage);
+  if (bankTls === null) return { bank, reloadTls: null };
   const reloadTls = async () => {
     tls = await readBankTls(bankTls);
-    client.useTls(tls.secureContext);
+    bank.useTls(tls.secureContext);
     warnOfExpiry(tls, logger, Date.now());
   };
   closers.push(watchBankTls(bankTls, reloadTls, logger));
-  return { client, reloadTls };
+  return { bank, reloadTls };
 }
 
 const isInMemory = ({ state }: Config): boolean => parseStoreUrl(state.url).kind === 'memory';
@@ -264,7 +262,7 @@ function warnOfSettings(
 /** The payments and their store. A payment continues after its client has disconnected: the store is closed after the last one. */
 async function openPayments(
   { state, bankLimits, paymentWords }: Config,
-  { bank, rateLimiter, replica }: Pick<ServerOptions, 'bank' | 'rateLimiter'> & { readonly replica: string },
+  { bank, replica }: Pick<ServerOptions, 'bank'> & { readonly replica: string },
   { telemetry, auditOutput, lastingLogger }: Log,
   closers: Closers,
 ) {
@@ -286,7 +284,6 @@ async function openPayments(
   const payments = createPaymentService({
     bank,
     store,
-    admit: rateLimiter?.take,
     sendTimeoutMs: bankLimits.paymentTimeoutMs,
     audit(entry) {
       telemetry.onPayment(entry);

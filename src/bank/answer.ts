@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
-import { misspellingsIn, otherSpellings } from '../contract/spelling.ts';
+import { mayBeMisspelled, namesOf, otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
@@ -157,7 +157,7 @@ export function plainReaderOf(operation: Operation): ReadPlainAnswer {
   const { envelope, answer } = operation;
   const validate = validators[operation.id];
   if (answer === null || validate === undefined) return () => undefined;
-  const mayBeMisspelled = misspellingsIn(answer);
+  const names = namesOf(answer);
   return ({ status, headers, body }, keepDigits) => {
     if (keepDigits || status === partialContent || headers['content-encoding'] !== undefined)
       return undefined;
@@ -166,15 +166,15 @@ export function plainReaderOf(operation: Operation): ReadPlainAnswer {
     const json = parsePlain(body.toString());
     if (!isObject(json) || hasError(json)) return undefined;
     if (envelope === null)
-      return isRecord(operation, json) && validate(json) && !mayBeMisspelled(json) ? json : undefined;
+      return isRecord(operation, json) && validate(json) && !mayBeMisspelled(names, json) ? json : undefined;
     const list = json[envelope];
     if (!Array.isArray(list) || list.length > maxRecords || !list.every(validate)) return undefined;
     // One record tells: a bank spells a name the same in all of them.
-    return list.length > 0 && mayBeMisspelled(list[0]) ? undefined : list;
+    return list.length > 0 && mayBeMisspelled(names, list[0]) ? undefined : list;
   };
 }
 
-/** The JSON of a text; undefined if it is not JSON, or if a value in it deviates from the contract (drift). */
+/** The JSON of a text; undefined if it is not JSON, or if an amount in it deviates from the contract (drift). */
 function parsePlain(text: string): unknown {
   try {
     let hasDrift = false;

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { maxHeaderSize } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Operation } from '../contract/operation.ts';
+import type { Caller } from '../load/callers.ts';
 import { refusals } from '../load/capacity.ts';
 import { paused } from './breaker.ts';
-import { type Identity, noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
+import { noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
 import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
 import type { GateEntry } from './gate.ts';
@@ -58,8 +59,8 @@ export class Call<T extends Operation = Operation>
   /** When the last of its readers gives up. */
   deadline = 0;
   readers: Reader[] = noReaders;
-  /** Under whose name it counts at the gate, and is parsed. */
-  countedAs: Identity;
+  /** For whom it counts at the gate, and is parsed. */
+  countedAs: Caller;
   /** Whether it has ended, also for its readers. */
   isOver = false;
   /** The operation that began it, in whose async context it is reported. */
@@ -144,11 +145,8 @@ export class Call<T extends Operation = Operation>
   leave(reader: Reader, { reason }: TransportFailure): void {
     const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
     const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
-    this.#part(
-      reader,
-      isLate || reason !== 'timeout' ? failure : this.#failure('timeout', noTimeLeft),
-      failure,
-    );
+    const own = isLate || reason !== 'timeout' ? failure : this.#failure('timeout', noTimeLeft);
+    this.#part(reader, own, failure);
   }
 
   /** A reader gets this failure, and the call ends with `last` if it was the last one. The reader of a response gets it with the end. */
@@ -156,9 +154,9 @@ export class Call<T extends Operation = Operation>
     if (this.#isRead) {
       this.readers = this.readers.filter((each) => each !== reader);
       reader.leave(failure);
-      const { name } = reader.caller;
-      if (this.#isWaiting && !this.readers.some(({ caller }) => caller.name === name))
-        this.target.lane.gate.part(this, reader.caller);
+      const { caller } = reader;
+      if (this.#isWaiting && !this.readers.some((each) => each.caller === caller))
+        this.target.lane.gate.part(this, caller);
       if (this.readers.length > 0) return;
     }
     if (!this.isOver) this.#giveUp(last);
@@ -189,34 +187,29 @@ export class Call<T extends Operation = Operation>
       this.#end(paused());
       return;
     }
-    if (this.#attemptBegunAt >= this.deadline) {
-      this.#timeOut();
-      return;
-    }
+    if (this.#isTooLate(this.#attemptBegunAt)) return;
     this.#isWaiting = true;
     // Some may be refused on the way.
     for (const reader of this.readers)
       if (this.#isWaiting && this.readers.includes(reader)) lane.gate.ask(this, reader.caller);
   }
 
-  enter(caller: Identity): void {
+  enter(): void {
     const { lane } = this.target;
     this.#enteredAt = performance.now();
-    if (this.#enteredAt >= this.deadline) {
-      // Its turn came too late: it was the wait that took the time, not the bank.
+    // If its turn came too late, it was the wait that took the time, not the bank.
+    if (this.#isTooLate(this.#enteredAt)) {
       lane.gate.leave(this);
-      this.#timeOut();
       return;
     }
     this.#isWaiting = false;
-    this.countedAs = caller;
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
   /** It waits no longer in this caller's turn. */
-  refuse({ name }: Identity): void {
+  refuse(caller: Caller): void {
     const failure = this.#shed();
-    for (const reader of this.readers) if (reader.caller.name === name) this.#part(reader, failure, failure);
+    for (const reader of this.readers) if (reader.caller === caller) this.#part(reader, failure, failure);
   }
 
   /**
@@ -225,8 +218,8 @@ export class Call<T extends Operation = Operation>
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (!this.#hasEnded && performance.now() >= this.deadline) this.#timeOut();
-    if (!this.#hasEnded && this.#beforeStart !== null) this.#askBeforeStart(this.#beforeStart);
+    if (!this.#hasEnded && !this.#isTooLate() && this.#beforeStart !== null)
+      this.#askBeforeStart(this.#beforeStart);
     if (this.#hasEnded) throw new Error('given up before it was sent');
     this.#isSent = true;
   }
@@ -251,10 +244,8 @@ export class Call<T extends Operation = Operation>
     // undici fails the request at a 100 or 101; other interim responses are passed over.
     if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
     this.#response = new IncomingResponse(status, headers);
-    const { 'content-encoding': contentEncoding } = headers;
-    if (contentEncoding === undefined) return;
-    const encoding = encodingOf(contentEncoding);
-    if (encoding === null) return;
+    const encoding = headers['content-encoding'] && encodingOf(headers['content-encoding']);
+    if (!encoding) return;
     const shown = redact(encoding, secretsOf(this.credentials), maxShownEncoding);
     this.#stopReading(
       `it has the Content-Encoding "${shown}", although bankql asks for an answer without encoding`,
@@ -321,9 +312,11 @@ export class Call<T extends Operation = Operation>
     if (isSent) controller?.abort(failure);
   }
 
-  /** All readers give up, although the timer of their deadlines is late. */
-  #timeOut(): void {
+  /** Whether no time is left. All readers then give up, although the timer of their deadlines is late. */
+  #isTooLate(now = performance.now()): boolean {
+    if (now < this.deadline) return false;
     for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
+    return true;
   }
 
   #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
@@ -370,10 +363,7 @@ export class Call<T extends Operation = Operation>
     this.#retryTimer = null;
     const { reads } = this.target.services;
     reads.release(this);
-    if (performance.now() >= this.deadline) {
-      this.#timeOut();
-      return;
-    }
+    if (this.#isTooLate()) return;
     this.resendCount++;
     if (this.trackId !== null) this.trackId = randomUUID();
     this.#attempt();
@@ -400,11 +390,10 @@ export class Call<T extends Operation = Operation>
     this.target.services.reads.settle(this, result, error);
   }
 
-  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its caller. */
+  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its credentials. */
   release(): void {
     this.#begunBy = null;
     this.credentials = noCredentials;
-    this.countedAs = noCredentials.caller;
     this.#headers = [];
     this.#response = null;
   }

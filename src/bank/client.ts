@@ -2,7 +2,9 @@ import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError } from '../errors.ts';
+import { Callers } from '../load/callers.ts';
 import type { ShedReason } from '../load/capacity.ts';
+import type { RateLimiter } from '../load/rate-limit.ts';
 import { type AnswerReports, type Drift, isEmptyResponse, plainReaderOf, readAnswer } from './answer.ts';
 import { type BreakerReason, createBreakers } from './breaker.ts';
 import { Call } from './call.ts';
@@ -40,6 +42,10 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
   readonly breakerOpenMs?: number | undefined;
+  /** The callers, for whom calls are counted (default: those of this client alone). */
+  readonly callers?: Callers;
+  /** Limits the REST calls of each caller (default: no limit). */
+  readonly rateLimiter?: RateLimiter | null;
   /** The following functions report events to the log and the metrics. They must not throw. */
   readonly onCall?: (call: CallReport) => void;
   readonly traceCall?: TraceCall | undefined;
@@ -66,6 +72,12 @@ export interface BankClient {
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
   /**
+   * Takes a call from its caller's rate limit; null if there is no limit. Reads and writes do it themselves, also if a read is
+   * answered by a shared call or the cache, or stopped by the breaker; a payment has to do it before it begins. A retry costs nothing.
+   * Errors: RATE_LIMITED; the call may not be made.
+   */
+  readonly admit: ((call: Call) => Promise<void>) | null;
+  /**
    * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written, and may throw
    * to prevent that.
    * Errors: TransportFailure.
@@ -74,7 +86,7 @@ export interface BankClient {
   /**
    * Reads, and checks the answer.
    * Shape:  the answer as in contract/.
-   * Errors: BankqlError with any code of the bank's; MISSING_CREDENTIALS.
+   * Errors: BankqlError with any code of the bank's; MISSING_CREDENTIALS; those of `admit`.
    */
   read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
@@ -115,6 +127,12 @@ export interface BankClient {
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
+
+const usedUp = ({ id }: Operation, retryAfter: number) =>
+  new BankqlError('RATE_LIMITED', 'Your REST calls are used up for now; this call was not made.', {
+    operation: id,
+    retryAfter,
+  });
 
 /** An answer is slow if it takes this part of its deadline. */
 const slowPart = 0.8;
@@ -160,13 +178,26 @@ export function createBankClient(options: BankOptions): BankClient {
     }),
   );
   const updates = new UpdateQueue();
+  const { callers = new Callers(), rateLimiter = null } = options;
+
+  async function admitCall({ operation, credentials }: Call): Promise<void> {
+    const retryAfter = (await rateLimiter?.take(credentials.caller)) ?? 0;
+    if (retryAfter > 0) throw usedUp(operation, retryAfter);
+  }
+  const admit = rateLimiter === null ? null : admitCall;
 
   function prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T> {
     const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
     // The row of this operation: it has its type.
     const target = targets.get(operation) as Target<T> | undefined;
     if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
-    return new Call(target, requestCredentials(credentials), path, bodyOf(operation, body), keepDigits);
+    return new Call(
+      target,
+      requestCredentials(credentials, callers),
+      path,
+      bodyOf(operation, body),
+      keepDigits,
+    );
   }
 
   function respond(call: Call, beforeStart: (() => void) | null): Promise<HttpResponse> {
@@ -204,7 +235,12 @@ export function createBankClient(options: BankOptions): BankClient {
     wanted: 'answer' | 'result',
   ) {
     try {
-      return reads.read(prepare(operation, input), limits, wanted) as Promise<never>;
+      const call = prepare(operation, input);
+      const answer =
+        admit === null
+          ? reads.read(call, limits, wanted)
+          : admit(call).then(() => reads.read(call, limits, wanted));
+      return answer as Promise<never>;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -212,6 +248,7 @@ export function createBankClient(options: BankOptions): BankClient {
 
   return {
     prepare,
+    admit,
     send,
     read: (operation, input, limits = {}) => read(operation, input, limits, 'result'),
     readAnswer: (operation, input, limits = {}) => read(operation, input, limits, 'answer'),
@@ -219,6 +256,7 @@ export function createBankClient(options: BankOptions): BankClient {
     async write(operation, input) {
       const call = prepare(operation, input);
       const { trackId } = call;
+      if (admit !== null) await admit(call);
       try {
         const response = await send(call);
         const { status, body } = response;

@@ -1,30 +1,19 @@
 import { hash as oneHash } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
+import { type Caller, type Callers, type Identity, nobody } from '../load/callers.ts';
 
-/** The credentials that a caller sends to the bank; null where the caller gave none. */
+/** The credentials that a caller sends to the bank, null where the caller gave none; and what else is known of the caller. */
 export interface Credentials {
   readonly subscriptionKey: string | null;
   readonly authProviderName: string | null;
   readonly authId: string | null;
-}
-
-/** Identifies one caller, for counting. */
-export interface Identity {
-  /** Different for each caller, and for each way in which a caller proves who it is. */
-  readonly name: string;
-  /** The name, if it is proven; otherwise the name of the peer that claims it. */
-  readonly group: string;
-}
-
-/** A caller: the credentials that the bank receives, and anything else known about the caller. */
-export interface Caller extends Credentials {
   /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
-  /** Absent if it is not known how the caller got these credentials. */
+  /** Under whose name it is counted. Absent if it is not known how the caller got these credentials. */
   readonly identity?: Identity;
   /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
-  readonly claims?: Readonly<Record<string, string>>;
+  readonly claims?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The header that carries each of them, in the specification's spelling. */
@@ -32,7 +21,9 @@ export const credentialHeaders = {
   subscriptionKey: 'Ocp-Apim-Subscription-Key',
   authProviderName: 'Auth-Provider-Name',
   authId: 'Auth-ID',
-} as const satisfies Record<keyof Credentials, string>;
+} as const;
+
+export type CredentialName = keyof typeof credentialHeaders;
 
 const maxLength = 255;
 const printable = /^[!-~](?:[ -~]*[!-~])?$/;
@@ -80,8 +71,8 @@ export function credentialHeadersFor(operation: Operation, credentials: Credenti
 }
 
 /** The credentials to redact from a bank's texts. Shorter values are left in: ordinary words may contain them. */
-export const secretsOf = (credentials: Credentials): string[] =>
-  Object.values(credentials).filter(
+export const secretsOf = ({ subscriptionKey, authProviderName, authId }: Credentials): string[] =>
+  [subscriptionKey, authProviderName, authId].filter(
     (value): value is string => typeof value === 'string' && value.length >= 4,
   );
 
@@ -91,36 +82,33 @@ export const hash = (values: readonly (string | readonly string[] | null | undef
 
 /**
  * The credentials of a request, as its calls need them: with the id of the group in which its reads are shared, and the header lines of
- * each bank operation, each made once. It lives as long as the request. Counters of a caller live longer; they are kept by the caller's name.
+ * each bank operation, each made once. It lives as long as the request; what its caller uses is counted for longer (load/callers.ts).
  */
 export class RequestCredentials implements Credentials {
   readonly subscriptionKey: string | null;
   readonly authProviderName: string | null;
   readonly authId: string | null;
-  /** Under whose name its calls count; without a known identity, under `id`. */
-  readonly caller: Identity;
+  readonly isProven: boolean;
+  readonly claims: Credentials['claims'];
+  /** For whom its calls count. */
+  readonly caller: Caller;
   readonly #headers = new Map<Operation, string[]>();
   #id: string | null = null;
-  #countedId: string | null = null;
   #keyId: string | null = null;
 
-  constructor({ subscriptionKey, authProviderName, authId, identity }: Caller) {
-    this.subscriptionKey = subscriptionKey;
-    this.authProviderName = authProviderName;
-    this.authId = authId;
-    this.caller = identity ?? { name: this.id, group: this.id };
+  constructor(credentials: Credentials, caller: Caller) {
+    this.subscriptionKey = credentials.subscriptionKey;
+    this.authProviderName = credentials.authProviderName;
+    this.authId = credentials.authId;
+    this.isProven = credentials.isProven ?? false;
+    this.claims = credentials.claims;
+    this.caller = caller;
   }
 
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
   get id(): string {
-    this.#id ??= hash([this.subscriptionKey, this.authProviderName, this.authId]);
+    this.#id ??= idOf(this);
     return this.#id;
-  }
-
-  /** The caller's name, without containing a credential. */
-  get countedId(): string {
-    this.#countedId ??= hash([this.caller.name]);
-    return this.#countedId;
   }
 
   /** Identifies subscription keys without containing one. */
@@ -143,13 +131,21 @@ export class RequestCredentials implements Credentials {
   }
 }
 
-/** The credentials of a call that is over. */
-export const noCredentials = new RequestCredentials({
-  subscriptionKey: null,
-  authProviderName: null,
-  authId: null,
-});
+const idOf = ({ subscriptionKey, authProviderName, authId }: Credentials): string =>
+  hash([subscriptionKey, authProviderName, authId]);
 
-/** The credentials as calls need them. Whoever makes several calls makes them once. */
-export const requestCredentials = (credentials: Credentials): RequestCredentials =>
-  credentials instanceof RequestCredentials ? credentials : new RequestCredentials(credentials);
+/** The credentials of a call that is over, and of a request whose caller is not known. */
+export const noCredentials = new RequestCredentials(
+  { subscriptionKey: null, authProviderName: null, authId: null },
+  nobody,
+);
+
+/**
+ * The credentials as calls need them. Whoever makes several calls makes them once. Without a known identity, its calls count under a
+ * hash of the credentials.
+ */
+export function requestCredentials(credentials: Credentials, callers: Callers): RequestCredentials {
+  if (credentials instanceof RequestCredentials) return credentials;
+  const { identity = { name: idOf(credentials), group: idOf(credentials) } } = credentials;
+  return new RequestCredentials(credentials, callers.find(identity));
+}

@@ -1,6 +1,6 @@
 import { getOrMake } from '../get-or-make.ts';
+import type { Caller } from '../load/callers.ts';
 import { uses } from '../load/capacity.ts';
-import type { Identity } from './credentials.ts';
 
 /** A call that asks for a place among the calls in progress. */
 export interface GateEntry {
@@ -10,10 +10,12 @@ export interface GateEntry {
   waitsFor: readonly CallerQueue[];
   /** Set by the gate: the counts that include it while it is in progress. */
   places: readonly Count[];
-  /** Called when the call may start. It counts as this caller's, and has to `leave`. Should not throw. */
-  enter(caller: Identity): void;
+  /** Set by the gate, before the call enters: whose call it counts as. */
+  countedAs: Caller;
+  /** Called when the call may start. It has to `leave`. Should not throw. */
+  enter(): void;
   /** Called if too many calls wait. It waits for this caller no longer, but still for the others that joined it. */
-  refuse(caller: Identity): void;
+  refuse(caller: Caller): void;
 }
 
 /** The number of certain calls that are in progress, and the most that may be. */
@@ -35,16 +37,15 @@ export type OperationUsage = Readonly<OperationCount>;
 
 /** A proven caller, or all unproven callers of one remote address. */
 interface Group extends Count {
-  readonly name: string;
   /** The calls of the group by bank operation; empty for a proven caller, to whom only the operation's own limit applies. */
   readonly operations: Map<string, Count>;
   /** The callers that wait; the first one is served next. */
   readonly waiting: Set<CallerQueue>;
 }
 
-/** The calls of one caller. */
+/** The calls of one caller, kept for as long as the caller is known. */
 interface CallerQueue extends Count {
-  readonly caller: Identity;
+  readonly caller: Caller;
   readonly group: Group;
   /** The waiting calls by bank operation, in the order of their arrival; the first operation is served next. */
   readonly waiting: Map<string, Set<GateEntry>>;
@@ -65,8 +66,6 @@ const { cap: callerShare } = uses.connections;
  * of it, and less than all, so that other operations continue.
  */
 const operationShare = 3 / 4;
-/** If there are more callers and groups than this, those without a call are forgotten. */
-const maxIdle = 1000;
 const done = Promise.resolve();
 
 /** The newest waiting call of the bank operation whose turn comes last. */
@@ -95,10 +94,9 @@ export class Gate {
   readonly #mostOfOperationOfGroup: number;
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, OperationCount>();
-  /** By name. */
-  readonly #callers = new Map<string, CallerQueue>();
-  readonly #groups = new Map<string, Group>();
-  #forgetAt = maxIdle;
+  readonly #queues = new WeakMap<Caller, CallerQueue>();
+  /** By the proven caller, or the peer of unproven ones. */
+  readonly #groups = new WeakMap<Caller, Group>();
   /** The groups with waiting calls; the first one is served next. */
   readonly #waiting = new Set<Group>();
   #waitingCalls = 0;
@@ -124,19 +122,19 @@ export class Gate {
   }
 
   /** Lets a call through at once, or queues it. A call that fits overtakes nobody, because no waiting call fits. */
-  ask(entry: GateEntry, caller: Identity): void {
+  ask(entry: GateEntry, caller: Caller): void {
     const queue = this.#queueOf(caller);
     if (!this.#letThrough(entry, queue)) this.#enqueue(entry, queue);
   }
 
   /** Another caller waits for a call that waits. The call enters at once if it fits as a call of this caller. */
-  join(entry: GateEntry, caller: Identity): void {
+  join(entry: GateEntry, caller: Caller): void {
     if (entry.waitsFor.length > 0) this.ask(entry, caller);
   }
 
   /** A caller does not wait for a call any more. */
-  part(entry: GateEntry, caller: Identity): void {
-    const queue = entry.waitsFor.find((waiting) => waiting.caller.name === caller.name);
+  part(entry: GateEntry, caller: Caller): void {
+    const queue = entry.waitsFor.find((waiting) => waiting.caller === caller);
     if (queue !== undefined) this.#dequeue(entry, queue);
   }
 
@@ -169,10 +167,11 @@ export class Gate {
     const places = this.#placesOf(entry.operation.id, queue);
     for (const { taken, most } of places) if (taken >= most) return false;
     for (const count of places) count.taken++;
-    this.cancel(entry);
+    if (entry.waitsFor.length > 0) this.cancel(entry);
     entry.places = places;
+    entry.countedAs = queue.caller;
     try {
-      entry.enter(queue.caller);
+      entry.enter();
     } catch (error) {
       this.leave(entry);
       throw error;
@@ -184,7 +183,7 @@ export class Gate {
   #placesOf(operation: string, queue: CallerQueue): readonly Count[] {
     const places: Count[] = [this.#all, this.#operationOf(operation), queue];
     const { group } = queue;
-    if (group.name === queue.caller.name) return places;
+    if (queue.caller.peer === null) return places;
     let ofGroup = group.operations.get(operation);
     if (ofGroup === undefined) {
       ofGroup = { taken: 0, most: this.#mostOfOperationOfGroup };
@@ -207,40 +206,22 @@ export class Gate {
     );
   }
 
-  #queueOf(caller: Identity): CallerQueue {
-    return this.#callers.get(caller.name) ?? this.#newQueue(caller);
+  #queueOf(caller: Caller): CallerQueue {
+    return this.#queues.get(caller) ?? this.#newQueue(caller);
   }
 
-  #newQueue(caller: Identity): CallerQueue {
-    // Idle callers are not deleted at once: a Map that grows and shrinks with each call leaves garbage behind.
-    if (this.#callers.size > this.#forgetAt) this.#forgetIdle();
-    const { name, group: groupName } = caller;
+  #newQueue(caller: Caller): CallerQueue {
     const most = this.#mostOfCaller;
-    const group = getOrMake(this.#groups, groupName, () => ({
-      name: groupName,
+    const group = getOrMake(this.#groups, caller.peer ?? caller, () => ({
       taken: 0,
       most,
       operations: new Map(),
       waiting: new Set<CallerQueue>(),
     }));
-    const queue = {
-      caller: { name, group: groupName },
-      group,
-      taken: 0,
-      most,
-      waiting: new Map(),
-      waitingCalls: 0,
-    };
-    this.#callers.set(name, queue);
+    const queue = { caller, group, taken: 0, most, waiting: new Map(), waitingCalls: 0 };
+    this.#queues.set(caller, queue);
+    caller.calls.push(queue);
     return queue;
-  }
-
-  #forgetIdle(): void {
-    for (const [name, { taken, waitingCalls }] of this.#callers)
-      if (taken === 0 && waitingCalls === 0) this.#callers.delete(name);
-    const groups = new Set(Array.from(this.#callers.values(), ({ group }) => group));
-    for (const [name, group] of this.#groups) if (!groups.has(group)) this.#groups.delete(name);
-    this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
   }
 
   #enqueue(entry: GateEntry, queue: CallerQueue): void {

@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
-import { type HttpResponse, isSaidToBeEmpty, isSaidToEnd, otherCharsetOf, textOf } from './http-message.ts';
+import { comparableTextOf, type HttpResponse, isSaidToEnd } from './http-message.ts';
 
 /**
  * The answers with which a gateway refuses a request before the bank sees it, and with which a bank refuses the credentials of a caller.
@@ -171,12 +170,11 @@ interface Said {
 
 /** Reads a body; null if it may hold something that is not read. */
 function readAnswer(response: Pick<HttpResponse, 'headers' | 'body'>): Said | null {
-  const { body, headers } = response;
-  if (body.length > maxLength || !isUtf8(body) || otherCharsetOf(response) !== null) return null;
+  const text = comparableTextOf(response, maxLength);
   const said: Said = { leaves: [], names: [] };
-  if (body.length === 0) return isSaidToBeEmpty(headers) ? said : null;
-  const text = textOf(response).trim();
-  const isWhole = isSaidToEnd(headers);
+  if (text === null) return null;
+  if (response.body.length === 0) return said;
+  const isWhole = isSaidToEnd(response.headers);
   try {
     const json: unknown = JSON.parse(text);
     if ((typeof json !== 'object' || json === null) && !isWhole) return null;
@@ -207,7 +205,9 @@ const foldName = (name: string): string => name.replaceAll(/[-_ ]/g, '').toLower
 
 const statusName = /^(?:http)?(?:status|statuscode|code|errorcode|error)$/;
 const timeName = /^(?:time|timestamp|date|datetime|retryafter)$/;
-const idName = /^(?:x?request|x?correlation|trace|activity)id$/;
+/** How banks and gateways name the id of a request, with separators or without. */
+export const requestIdNames = '(?:(?:x[-_]?)?(?:request|correlation)|trace|activity)[-_]?id';
+const idName = new RegExp(`^${requestIdNames}$`);
 const textName = /^(?:message|title|details?|description|errordescription|reason|fault|errors|path)$/;
 /** The names of the members of a refusal. */
 const refusalName = new RegExp(

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { ExpectedError } from '../errors.ts';
 
 /** A request as it goes over the wire. */
@@ -123,6 +124,19 @@ export const byteOrderMark = '\ufeff';
 export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
   const text = body.toString();
   return text.startsWith(byteOrderMark) ? text.slice(1) : text;
+}
+
+/**
+ * The text of a short body that is compared as a whole; null if it may say more than its text: it is longer, in another charset, or
+ * empty although the head does not say so.
+ */
+export function comparableTextOf(
+  response: Pick<HttpResponse, 'headers' | 'body'>,
+  maxLength: number,
+): string | null {
+  const { headers, body } = response;
+  if (body.length > maxLength || !isUtf8(body) || otherCharsetOf(response) !== null) return null;
+  return body.length > 0 || isSaidToBeEmpty(headers) ? textOf(response).trim() : null;
 }
 
 /**

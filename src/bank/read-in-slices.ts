@@ -17,7 +17,7 @@ export function readInSlices(call: Call, response: HttpResponse): void {
 }
 
 function whenTime(call: Call, work: () => void): void {
-  slices.wait({ caller: call.countedAs.name }).then(() => {
+  slices.wait({ caller: call.countedAs }).then(() => {
     if (!call.isOver) work();
   });
 }

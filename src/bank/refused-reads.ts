@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import { type HttpResponse, isSaidToBeEmpty, isSaidToEnd, otherCharsetOf, textOf } from './http-message.ts';
+import { requestIdNames } from './gateway-answers.ts';
+import { comparableTextOf, type HttpResponse, isSaidToEnd } from './http-message.ts';
 
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
@@ -31,7 +31,7 @@ export class RefusedReads {
 
 /** What differs in two answers that say the same. */
 const changing = [
-  /(?<="(?:x[-_]?)?(?:request|correlation|trace|activity)[-_]?id"\s*:\s*)"[\w.:/+=-]{1,128}"/gi,
+  new RegExp(String.raw`(?<="${requestIdNames}"\s*:\s*)"[\w.:/+=-]{1,128}"`, 'gi'),
   /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi,
   /\b(?=[a-f]*\d)[\da-f]{16,64}\b/gi,
   /\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4}\b/g,
@@ -49,11 +49,10 @@ function shapeOf(response: Answered): string | null {
   const { status, headers, body } = response;
   if (status !== 401 || headers.location !== undefined || headers['content-encoding'] !== undefined)
     return null;
-  if (body.length > maxLength || !(body.length === 0 ? isSaidToBeEmpty(headers) : isSaidToEnd(headers)))
-    return null;
-  if (!isUtf8(body) || otherCharsetOf(response) !== null) return null;
+  const text = comparableTextOf(response, maxLength);
+  if (text === null || (body.length > 0 && !isSaidToEnd(headers))) return null;
   const challenge = [headers['www-authenticate'] ?? ''].flat().join();
-  const said = `${challenge}\n${textOf(response).trim()}`;
+  const said = `${challenge}\n${text}`;
   if (asksToConfirm.test(said)) return null;
   return hash(
     'sha256',

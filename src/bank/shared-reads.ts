@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import type { Caller } from '../load/callers.ts';
 import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
-import type { Identity } from './credentials.ts';
 import { OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
@@ -238,7 +238,7 @@ type Wanted = 'answer' | 'result' | 'response';
 /** One who waits for a call, until its operation ends. */
 export class Reader implements Waiter {
   readonly call: Call;
-  readonly caller: Identity;
+  readonly caller: Caller;
   readonly limits: ReadLimits;
   readonly wanted: Wanted;
   readonly operationDeadline: OperationDeadline;
@@ -254,7 +254,7 @@ export class Reader implements Waiter {
 
   constructor(
     call: Call,
-    caller: Identity,
+    caller: Caller,
     limits: ReadLimits,
     timeoutMs: number,
     wanted: Wanted,

@@ -1,11 +1,11 @@
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
+import type { Caller } from '../load/callers.ts';
 import type { OperationDeadline, Waiter } from './deadline.ts';
 
 /** An update of a record: a read, and a write that is derived from it. */
 interface Update<Body, Result> {
-  /** The caller's name, as in Identity. */
-  readonly caller: string;
+  readonly caller: Caller;
   readonly deadline: OperationDeadline;
   /** Reads the record and returns what to write. May be called twice. */
   read(): Promise<Body>;
@@ -54,7 +54,7 @@ class RecordQueue {
   ended = 0;
   #isTaken = false;
   /** The updates that wait, by caller, who has at least one; the first caller is served next. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #waiting = new Map<Caller, Set<() => void>>();
 
   /** Waits for the update's turn, which has to `leave`. Errors: BANK_TIMEOUT. */
   async enter({ caller, deadline }: Pick<Update<unknown, unknown>, 'caller' | 'deadline'>): Promise<void> {

@@ -1,12 +1,14 @@
 import { type ExecutionResult, Kind } from 'graphql';
 import { z } from 'zod';
 import { createBankClient } from '../bank/client.ts';
+import { requestCredentials } from '../bank/credentials.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { readText } from '../config/environment.ts';
 import { orStop, StartError } from '../errors.ts';
 import type { RecordedCall } from '../graphql/explain.ts';
 import { createDocumentCheck } from '../graphql/validation.ts';
 import { createBankqlYoga } from '../graphql/yoga.ts';
+import { Callers } from '../load/callers.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { createMemoryStore } from '../payments/store/memory-store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
@@ -113,7 +115,8 @@ async function run(
     explains: true,
     unexpected: (error) => unexpected.push(error),
   });
-  const credentials = { subscriptionKey, authProviderName: authProvider, authId: 'alice' };
+  const alice = { subscriptionKey, authProviderName: authProvider, authId: 'alice' };
+  const credentials = requestCredentials(alice, new Callers());
   const result = await execute(params, { credentials, explain: 'calls' });
   await payments.idle();
   await bank.close();

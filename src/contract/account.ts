@@ -16,6 +16,7 @@ export const account = record('Account', 'An account through one of its views. R
     name: 'bankIds',
     description: 'The banks of the account.',
     isOnlyEntry: true,
+    holdsIds: true,
     notes: { answer: ', as a list', input: ': one entry' },
   }),
   IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
@@ -33,7 +34,9 @@ export const account = record('Account', 'An account through one of its views. R
     name: 'types',
     description: 'The kinds of the account, such as `current`.',
   }),
-  views_available: references.nullish().describe('Its views, such as `owner` and `public`.'),
+  views_available: references
+    .nullish()
+    .meta({ description: 'Its views, such as `owner` and `public`.', holdsIds: true }),
 });
 export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;

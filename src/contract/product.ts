@@ -9,6 +9,7 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
     name: 'bankIds',
     description: 'The banks that offer the product.',
     isOnlyEntry: true,
+    holdsIds: true,
     notes: {
       answer: ', a text or a list',
       input: ': one entry; the bank of the mutation if it is left out',

@@ -31,19 +31,16 @@ interface FieldMeta {
   requiredInBodies?: true;
   /** Only answers have it. */
   readOnly?: true;
-  /** Ids of other records: inputs refuse global ids. */
+  /** Ids of other records: they are IDs in GraphQL, and inputs refuse global ids. */
   holdsIds?: true;
+  /** The text is a list of these in GraphQL: it is split at commas, and ids at white space too. */
+  listOf?: 'String' | 'ID';
   /** The field is a list in GraphQL. Request bodies contain only its single entry; answers contain the entry or the list. */
   isOnlyEntry?: true;
   /** Endings of the descriptions in the GraphQL type, in inputs, and in changes (by default the ending for inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
-  /**
-   * A second GraphQL field with a more precise form of the text: a list of its parts, or its date. `dateOf` is the operation
-   * that reads the text, for the count of drift.
-   */
-  also?:
-    | { readonly name: string; readonly list: 'String' | 'ID' }
-    | { readonly name: string; readonly dateOf: string };
+  /** A second GraphQL field with the date in the text. `dateOf` is the operation that reads it, for the count of drift. */
+  also?: { readonly name: string; readonly dateOf: string };
 }
 
 interface RecordMeta {
@@ -124,8 +121,8 @@ function readField(rest: string, { shape }: z.ZodObject): Field {
           ? 'Boolean'
           : entry instanceof z.ZodNumber
             ? 'Float'
-            : (metaOf(entry).scalar ?? 'String'),
-    isList: value instanceof z.ZodArray || meta.isOnlyEntry === true,
+            : (meta.listOf ?? metaOf(entry).scalar ?? (meta.holdsIds ? 'ID' : 'String')),
+    isList: value instanceof z.ZodArray || meta.isOnlyEntry === true || meta.listOf !== undefined,
     isRequired: value === member,
     isOwnId: rest === 'id',
   };

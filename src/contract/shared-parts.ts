@@ -56,12 +56,7 @@ export const nameBox = record('NameBox', 'A name on its own (REST model FaceImag
 export type AccountRef = z.infer<typeof accountRef>;
 export type AccountRefBody = Body<typeof accountRef>;
 const named = { holdsIds: true, notes: { answer: ', as the record has it' } } as const;
-export const accountRef = record(
-  'AccountRef',
-  'An account named by another record.',
-  {
-    account_id: id.nullish().meta({ description: "The account's id at its bank.", ...named }),
-    bank_id: id.nullish().meta({ description: "The bank's code.", ...named }),
-  },
-  { input: { description: 'A reference to an account.' } },
-);
+export const accountRef = record('AccountRef', 'An account named by another record.', {
+  account_id: id.nullish().meta({ description: "The account's id at its bank.", ...named }),
+  bank_id: id.nullish().meta({ description: "The bank's code.", ...named }),
+});

@@ -9,7 +9,7 @@ import { isEmpty, withoutNull } from './record.ts';
 /** Receives an unknown member; `meant` is the contract's name if the member's name is that in another spelling, and otherwise null. */
 type OnUnknown = (path: Path, meant: string | null) => void;
 
-interface Names {
+export interface Names {
   readonly known: ReadonlySet<string>;
   /** Unknown names whose spelling was compared, and means nothing. Bounded: the bank chooses the names. */
   readonly foreign: Set<string>;
@@ -21,7 +21,8 @@ interface Names {
 
 const names = new WeakMap<z.ZodObject, Names>();
 
-const namesOf = (shape: z.ZodObject): Names =>
+/** The names of a shape and its parts. Whoever checks many records of a shape asks once. */
+export const namesOf = (shape: z.ZodObject): Names =>
   getOrMake(names, shape, () => {
     const members = Object.entries<z.core.$ZodType>(shape.shape);
     return {
@@ -72,15 +73,10 @@ function visit(
 }
 
 /**
- * Tells whether a valid record may have a member in another spelling: false for most records, and cheap, because it is asked for every
+ * Whether a valid record may have a member in another spelling: false for most records, and cheap, because it is asked for every
  * answer.
  */
-export function misspellingsIn(shape: z.ZodObject): (record: object) => boolean {
-  const names = namesOf(shape);
-  return (record) => mayBeMisspelled(names, record);
-}
-
-function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
+export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
     if (known.has(name) || foreign.has(name)) continue;
     if (name.length <= maxNameLength && folded.has(fold(name))) return true;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idList, reference, text } from './common-schemas.ts';
 import { get, operation, put } from './operation.ts';
 import { bodyOf, record } from './record.ts';
-import { accountRef, asWritten, dateText, money } from './shared-parts.ts';
+import { accountRef, dateText, money } from './shared-parts.ts';
 
 const requestBody = record('TransactionRequestBody', 'What was asked for.', {
   to: accountRef.nullish().describe('Who is to be paid.'),
@@ -22,8 +22,8 @@ export const transactionRequest = record(
     }),
     transaction_ids: idList.nullish().meta({
       description: 'The ids of its transactions.',
-      notes: asWritten,
-      also: { name: 'transactionIdList', list: 'ID' },
+      listOf: 'ID',
+      notes: { answer: ', as a list' },
     }),
     start_date: dateText('When it was requested.', 'startedAt', 'getTransactionsRequest'),
     end_date: dateText('When it ended.', 'endedAt', 'getTransactionsRequest'),

@@ -45,9 +45,11 @@ export const transactionMetadata = record(
       },
     }),
     narrative: text.nullish().describe('A longer text about it.'),
-    tags: textOrArray
-      .nullish()
-      .meta({ description: 'Tags to find it by.', also: { name: 'tagList', list: 'String' } }),
+    tags: textOrArray.nullish().meta({
+      description: 'Tags to find it by.',
+      listOf: 'String',
+      notes: { answer: ', as a list', input: ', separated by commas' },
+    }),
     where: reference.nullish().describe('Where it took place.'),
   },
   {
@@ -72,7 +74,7 @@ export const transaction = record(
       holdsIds: true,
     }),
     this_account: reference.nullish().meta({
-      name: 'thisAccountId',
+      name: 'accountId',
       description: 'The id of the account whose transaction it is.',
       holdsIds: true,
     }),

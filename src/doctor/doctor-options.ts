@@ -1,4 +1,9 @@
-import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
+import {
+  type CredentialName,
+  type Credentials,
+  credentialHeaders,
+  validateCredential,
+} from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { orStop, StartError } from '../errors.ts';
 import { trimmed } from '../plain-text.ts';
@@ -24,7 +29,7 @@ export const credentialOptions = {
   key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
   'auth-provider': { credential: 'authProviderName', variable: 'DOCTOR_AUTH_PROVIDER_NAME' },
   'auth-id': { credential: 'authId', variable: 'DOCTOR_AUTH_ID' },
-} as const satisfies Record<string, { credential: keyof Credentials; variable: string }>;
+} as const satisfies Record<string, { credential: CredentialName; variable: string }>;
 
 /** The ids and the credentials with which the doctor calls the bank. */
 export interface DoctorOptions {

@@ -5,6 +5,7 @@ import {
   type ResponsePath,
   responsePathAsArray,
 } from 'graphql';
+import { nobody } from '../load/callers.ts';
 import { AnswerLimitError, boundErrors } from './answer-budget.ts';
 import type { DeferredPlan, PreparedOperation } from './compile.ts';
 import { locateError } from './errors.ts';
@@ -36,7 +37,7 @@ export async function executeIncrementally(
   form: IncrementalForm,
   context: unknown,
   variables: GraphQLResolveInfo['variableValues'],
-  options: ExecuteOptions = { caller: '' },
+  options: ExecuteOptions = { caller: nobody },
 ): Promise<ExecutionResult | IncrementalResults> {
   const plan = prepared.planFor(variables, true);
   if (plan instanceof GraphQLError) return { errors: [plan], data: null };

@@ -8,6 +8,7 @@ import {
   type GraphQLSchema,
   isObjectType,
 } from 'graphql';
+import { nobody } from '../load/callers.ts';
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
 import type { ObjectPlan, PreparedOperation, ValuePlan } from './compile.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
@@ -32,7 +33,7 @@ export function execute(
   prepared: PreparedOperation,
   context: unknown,
   variables: GraphQLResolveInfo['variableValues'],
-  options: ExecuteOptions = { caller: '' },
+  options: ExecuteOptions = { caller: nobody },
 ): ExecutionResult | Promise<ExecutionResult> {
   const plan = prepared.planFor(variables, false);
   if (plan instanceof GraphQLError) return { errors: [plan], data: null };

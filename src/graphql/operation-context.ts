@@ -1,11 +1,12 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials, RequestCredentials } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/shared-reads.ts';
 import type { ErrorCode } from '../errors.ts';
 import { AnswerBudget, AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { IncrementalForm } from '../executor/defer.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
+import type { Caller } from '../load/callers.ts';
 import { parsedTimes, valueBytes } from '../load/capacity.ts';
 import type { SlicedOperation } from '../load/slices.ts';
 import type { PaymentService } from '../payments/service.ts';
@@ -22,7 +23,7 @@ import { type BoundedResultOptions, tooMuchBuilt } from './result.ts';
 
 /** What the sender of an operation is, and wants, beside its parameters. */
 export interface OperationRequest {
-  readonly credentials: Caller;
+  readonly credentials: RequestCredentials;
   /**
    * Whether only queries are allowed, as in a GET, which a browser may send
    * unasked (when following a link, for example).
@@ -50,9 +51,6 @@ export interface OperationServices {
   readonly mask: MaskError;
 }
 
-/** The name by which a caller's time is counted (slices.ts). */
-export const callerNameOf = ({ credentials }: OperationRequest): string => credentials.identity?.name ?? '';
-
 /**
  * One GraphQL operation, from its parameters to its answer. It owns the budget of its answer, its deadline and, in the session,
  * its reads and loaders. Resolvers and plugins find it as `context.bankql`.
@@ -61,7 +59,7 @@ export class OperationContext
   implements Context, ExecuteOptions, ReadBudget, SlicedOperation, BoundedResultOptions
 {
   readonly request: OperationRequest;
-  readonly caller: string;
+  readonly caller: Caller;
   readonly budget: AnswerBudget;
   readonly maxBytes: number;
   readonly defaults: Defaults;
@@ -80,7 +78,7 @@ export class OperationContext
   constructor(services: OperationServices, request: OperationRequest) {
     this.#services = services;
     this.request = request;
-    this.caller = callerNameOf(request);
+    this.caller = request.credentials.caller;
     this.budget = new AnswerBudget(services.answerLimits, request.holder);
     this.maxBytes = services.answerLimits.bytes;
     this.defaults = services.defaults;
@@ -142,7 +140,7 @@ export class OperationContext
   }
 
   /** The caller. After a resolver has read this, the answer may be private. */
-  get credentials(): Caller {
+  get credentials(): Credentials {
     this.#isCallerRead = true;
     return this.request.credentials;
   }

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Identity } from '../bank/credentials.ts';
 import { getOrMake } from '../get-or-make.ts';
+import { type Caller, type Identity, nobody } from '../load/callers.ts';
 import {
   type Capacity,
   type Holder,
-  nobody,
   overheadBytes,
   refusalOnArrival,
   type ShedReason,
@@ -45,15 +44,17 @@ export class RequestHolder implements Holder {
     return this.#abort.signal;
   }
 
-  /** Sets the caller; null for an unknown caller, which counts as the peer. */
-  identify(caller: Identity | null): void {
-    if (!this.#isOver) this.#capacity.assign(this, caller?.name ?? this.peer, caller?.group ?? this.peer);
+  /** The caller of this identity; without one, the peer. The request counts for it from now on. */
+  identify(identity: Identity = { name: this.peer, group: this.peer }): Caller {
+    const caller = this.#capacity.callers.find(identity);
+    if (!this.#isOver) this.#capacity.assign(this, caller);
+    return caller;
   }
 
   /** Counts newly arrived bytes of a request that is not complete yet. Errors: RequestError OVERLOADED. */
   awaitMore(bytes: number): void {
     if (this.#isOver) return;
-    if (this.caller === nobody) this.identify(null);
+    if (this.caller === nobody) this.identify();
     this.#check(
       this.#capacity.take(this, 'arriving', this.arriving === 0 ? bytes + headBytes(this.#head) : bytes),
     );
@@ -89,7 +90,7 @@ export class RequestHolder implements Holder {
   /** Counts written bytes of the answer, in place of reserved ones. */
   write(bytes: number): void {
     if (this.#isOver) return;
-    if (this.caller === nobody) this.identify(null);
+    if (this.caller === nobody) this.identify();
     this.#capacity.add(this, 'unread', this.written + bytes - this.unread);
     this.written += bytes;
   }
@@ -104,7 +105,7 @@ export class RequestHolder implements Holder {
   /** The answer is complete with these last bytes. From now on, only unread bytes are counted. */
   answered(bytes: number): void {
     if (this.#isOver) return;
-    if (this.caller === nobody) this.identify(null);
+    if (this.caller === nobody) this.identify();
     this.#capacity.release(this, this.written + bytes + overheadBytes);
   }
 

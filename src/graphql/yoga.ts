@@ -18,7 +18,7 @@ import { executeDeferred } from './deferred-results.ts';
 import { type DocumentCacheOptions, Documents, type ExecutableOperation } from './documents.ts';
 import { createMaskError, internalError } from './errors.ts';
 import { observedBy, recorderFor } from './explain.ts';
-import { callerNameOf, OperationContext, type OperationRequest } from './operation-context.ts';
+import { OperationContext, type OperationRequest } from './operation-context.ts';
 import { type Persisted, parseParams } from './params.ts';
 import { boundedResult, type Result } from './result.ts';
 import { type BankqlPlugin, useBoundedResults, usePipeline, type YogaContext } from './use-pipeline.ts';
@@ -169,7 +169,7 @@ export function createBankqlYoga(options: YogaOptions) {
     request: OperationRequest,
     fetchRequest: PluginRequest = withoutHttp,
   ): Result | Promise<Result> {
-    return slices.begin(callerNameOf(request), () => resultOf(params, request, fetchRequest));
+    return slices.begin(request.credentials.caller, () => resultOf(params, request, fetchRequest));
   }
 
   return { execute, toErrorResult };

@@ -6,9 +6,8 @@ import { RequestError, shownError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
-import type { RateLimiter } from '../load/rate-limiter.ts';
 import { acceptedBy, notAcceptable } from './accept.ts';
-import { type Authenticate, createIdentify } from './auth/authenticate.ts';
+import { type Authenticate, identify } from './auth/authenticate.ts';
 import { bodyWasRead, ClientDisconnected, parseBodyParams, parseUrlParams } from './body.ts';
 import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 import { createGraphiQL, type GraphiQLOptions } from './graphiql/page.ts';
@@ -24,8 +23,6 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
-  /** If set, it also wraps `bank` and `payments`: see rate-limits.ts. */
-  readonly rateLimiter?: RateLimiter | null;
   readonly authenticate: Authenticate;
   readonly logger: Logger;
   /** Why the process should get no traffic, in a few words; null if it may. /ready answers 503 with it (default: it answers 200). */
@@ -100,7 +97,6 @@ export function createHandle(options: HandleOptions) {
   const { http, maxRequestBytes, logger, onHttpRefusal } = options;
   const path = pathOf(options.path ?? '/graphql');
   const rules = { ...http, maxRequestBytes };
-  const identify = createIdentify(options.authenticate, options.rateLimiter ?? null);
   const graphiql = options.graphiql && createGraphiQL(options.graphiql, options.explains === true);
   const logForeignOrigin = createOriginLog(logger);
   let graphql = createGraphQL(options.persisted);
@@ -156,7 +152,7 @@ export function createHandle(options: HandleOptions) {
     const { execute, respond, toErrorResult } = graphql;
     let result: ExecutionResult | AsyncIterable<Payload>;
     try {
-      const credentials = await identify(request, holder);
+      const credentials = await identify(options.authenticate, request, holder);
       if (activity !== null) activity.credentials = credentials;
       if (mediaType === null && stream === null) throw notAcceptable();
       const params = await readParams(exchange, maxRequestBytes);

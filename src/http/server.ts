@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Callers } from '../load/callers.ts';
 import { Capacity, type CapacityLimits, type Counted, type ShedReason } from '../load/capacity.ts';
 import { NodeExchange } from './exchange.ts';
 import { createHandle, type Handle, type HandleOptions } from './handle.ts';
@@ -13,6 +14,8 @@ export interface ServerOptions extends HandleOptions {
   /** Whether another server listens for it (default: false). */
   readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
+  /** The callers of this server and of the bank's client (default: those of this server alone). */
+  readonly callers?: Callers | undefined;
   /** As ListenOptions have them. */
   readonly writeDeadlineMs?: number | undefined;
   readonly isBehindProxy?: boolean | undefined;
@@ -52,7 +55,7 @@ function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
 /** Serves the endpoint. Errors: those of `listen`, such as EADDRINUSE. */
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
-  const capacity = new Capacity(options.capacity, options.onShed);
+  const capacity = new Capacity(options.capacity, options.onShed, options.callers);
   const { handle, replaceDocuments } = createHandle({
     ...options,
     whyNotReady: () => (isLeaving ? 'leaving' : (options.whyNotReady?.() ?? null)),

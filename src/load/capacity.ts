@@ -1,4 +1,4 @@
-import { getOrMake } from '../get-or-make.ts';
+import { type Caller, Callers, nobody } from './callers.ts';
 
 /** The resources of the process that a caller's requests use, counted by Capacity below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
@@ -80,39 +80,12 @@ export function refusalOnArrival(why: ShedReason): string {
 
 type Held = Record<Counted, number>;
 
-/**
- * One caller: a verified subject, an identity in headers that a proxy vouches for, or the credentials that a peer claims. The
- * unproven callers of one peer are counted together too.
- */
-export class Caller implements Held {
-  readonly name: string;
-  /** The peer of an unproven caller; null for a proven one, for the peer itself and for a request without credentials. */
-  readonly peer: Caller | null;
-  /** How many open requests are counted here. */
-  holders = 0;
-  requests = 0;
-  arriving = 0;
-  values = 0;
-  unread = 0;
-
-  constructor(name: string, peer: Caller | null = null) {
-    this.name = name;
-    this.peer = peer;
-  }
-}
-
-/** The caller of a request until it is known. */
-export const nobody = new Caller('');
-
 /** The resources that one request uses. */
 export interface Holder extends Held {
   caller: Caller;
   /** Whether it is a mutation: its values and unread bytes are counted and never refused, since its own limits bound them. */
   readonly isMutation: boolean;
 }
-
-/** How many idle callers stay known. */
-const maxIdle = 1000;
 
 /**
  * Counts the resources of the process that callers use. A caller may use all free resources, up to its cap. The last eighth of
@@ -127,16 +100,19 @@ export class Capacity implements Held {
   /** How many clients are connected; counted by http/connection.ts. */
   sockets = 0;
   readonly totals: CapacityLimits['totals'];
+  readonly callers: Callers;
   readonly #caps: Held;
   readonly #onShed: (why: ShedReason) => void;
-  readonly #callers = new Map<string, Caller>();
-  readonly #peers = new Map<string, Caller>();
-  #forgetAt = maxIdle;
 
-  constructor({ totals, requestsPerCaller }: CapacityLimits, onShed: (why: ShedReason) => void = () => {}) {
+  constructor(
+    { totals, requestsPerCaller }: CapacityLimits,
+    onShed: (why: ShedReason) => void = () => {},
+    callers = new Callers(),
+  ) {
     const capOf = (resource: 'arriving' | 'values' | 'unread') =>
       Math.ceil(totals[resource] * uses[resource].cap);
     this.totals = totals;
+    this.callers = callers;
     this.#caps = {
       requests: requestsPerCaller,
       arriving: capOf('arriving'),
@@ -146,17 +122,10 @@ export class Capacity implements Held {
     this.#onShed = onShed;
   }
 
-  /** Counts a request, which uses nothing yet, for this caller from now on. `group`: the peer, if the name is not proven. */
-  assign(holder: Holder, name: string, group: string): void {
+  /** Counts a request, which uses nothing yet, for this caller from now on. */
+  assign(holder: Holder, caller: Caller): void {
     this.leave(holder);
-    if (this.#callers.size >= this.#forgetAt) this.#forgetIdle();
-    const caller = getOrMake(
-      this.#callers,
-      name,
-      () => new Caller(name, name === group ? null : getOrMake(this.#peers, group, () => new Caller(group))),
-    );
     caller.holders++;
-    if (caller.peer !== null) caller.peer.holders++;
     holder.caller = caller;
   }
 
@@ -166,15 +135,7 @@ export class Capacity implements Held {
     this.release(holder);
     if (caller === nobody) return;
     caller.holders--;
-    if (caller.peer !== null) caller.peer.holders--;
     holder.caller = nobody;
-  }
-
-  /** Not called for each request: a Map that grows and shrinks all the time leaves garbage behind. */
-  #forgetIdle(): void {
-    for (const known of [this.#callers, this.#peers])
-      for (const { name, holders } of known.values()) if (holders === 0) known.delete(name);
-    this.#forgetAt = Math.max(maxIdle, 2 * this.#callers.size);
   }
 
   /** Takes a slot for a request that has arrived. Returns the reason if it is refused, null otherwise. */

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Caller } from './callers.ts';
 
 /** How long work may run in one iteration of the event loop, in milliseconds. The rest waits for a later iteration. */
 const sliceMs = 10;
@@ -11,8 +12,7 @@ const iterationsBetween = 16;
 
 /** An operation that has begun. Each has an object of its own. */
 export interface SlicedOperation {
-  /** The name of its caller. */
-  readonly caller: string;
+  readonly caller: Caller;
 }
 
 /** A caller with waiting work. */
@@ -38,13 +38,12 @@ interface WaitingCaller {
  */
 export class Slices {
   readonly #now: () => number;
-  /** By the callers' names. */
-  readonly #waiting = new Map<string, WaitingCaller>();
+  readonly #waiting = new Map<Caller, WaitingCaller>();
   /** When the first work of this iteration of the event loop began; null before it. */
   #beganAt: number | null = null;
   /** The pause after the last slice: its remaining iterations, and when it began. */
   #pause = { left: 0, since: 0 };
-  #served: { readonly caller: string; readonly own: WaitingCaller; readonly beganAt: number } | null = null;
+  #served: { readonly caller: Caller; readonly own: WaitingCaller; readonly beganAt: number } | null = null;
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -61,7 +60,7 @@ export class Slices {
   }
 
   /** Begins an operation, at once or when there is time. Errors: those of the work. */
-  begin<Result>(caller: string, work: () => Result | Promise<Result>): Result | Promise<Result> {
+  begin<Result>(caller: Caller, work: () => Result | Promise<Result>): Result | Promise<Result> {
     if (this.hasTime) return work();
     return new Promise<void>((resolve) => this.#waitingCaller(caller).beginnings.push(resolve)).then(work);
   }
@@ -79,7 +78,7 @@ export class Slices {
     return new Promise((resolve) => void queue.push(resolve));
   }
 
-  #waitingCaller(caller: string): WaitingCaller {
+  #waitingCaller(caller: Caller): WaitingCaller {
     // Makes sure that an iteration follows.
     void this.hasTime;
     let own = this.#waiting.get(caller);
@@ -90,8 +89,8 @@ export class Slices {
     return own;
   }
 
-  #least(): [caller: string, own: WaitingCaller] | null {
-    let least: [string, WaitingCaller] | null = null;
+  #least(): [caller: Caller, own: WaitingCaller] | null {
+    let least: [Caller, WaitingCaller] | null = null;
     for (const entry of this.#waiting) if (least === null || entry[1].usedMs < least[1].usedMs) least = entry;
     return least;
   }

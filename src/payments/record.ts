@@ -1,10 +1,9 @@
 import { createHmac, hash } from 'node:crypto';
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { bankCode, idText } from './answer/answer-values.ts';
 import { type PaymentRecord, paymentStates } from './store/store.ts';
 
 /** The caller, by whom a payment is looked up. */
@@ -17,7 +16,7 @@ export interface Payer {
 }
 
 /** Errors: MISSING_CREDENTIALS. */
-export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Caller): Payer {
+export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Credentials): Payer {
   if (authProviderName === null || authId === null || subscriptionKey === null) {
     throw new BankqlError(
       'MISSING_CREDENTIALS',
@@ -188,7 +187,6 @@ export interface PaymentInput {
   readonly ids: { readonly bankId: string; readonly accountId: string };
   readonly body: {
     readonly description?: string | undefined;
-    readonly from?: Body<typeof accountRef> | undefined;
     readonly to: Body<typeof accountRef>;
     readonly value?: Body<typeof money> | undefined;
   };
@@ -196,11 +194,11 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, no account is paid, or another one pays than that of the path:
- *         the bank's refusal would have to be understood, or the payment would be UNKNOWN.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid: the bank's refusal would have to be
+ *         understood, or the payment would be UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
-  const { description, from = {}, to, value } = body;
+  const { description, to, value } = body;
   const { amount, currency } = value ?? {};
   // Longer texts are not stored, logged or sent.
   for (const [given, longest, name, argument] of [
@@ -214,15 +212,6 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
   if (!to.account_id?.trim())
     throw badUserInput('A payment needs the account that is paid: give to.accountId.', 'to.accountId');
-  for (const [given, own, read, argument] of [
-    [from.bank_id, ids.bankId, bankCode, 'from.bankId'],
-    [from.account_id, ids.accountId, idText, 'from.accountId'],
-  ] as const)
-    if (given !== undefined && read(given) !== read(own))
-      throw badUserInput(
-        'The account in from is not the one in accountId, which pays. Leave from out.',
-        argument,
-      );
   return {
     bankId: ids.bankId,
     accountId: ids.accountId,
@@ -239,7 +228,7 @@ export function textsOf({
   ids,
   body,
   credentials,
-}: PaymentInput & { readonly credentials: Caller }): string[] {
+}: PaymentInput & { readonly credentials: Credentials }): string[] {
   const { authProviderName, authId, subscriptionKey } = credentials;
   const texts: string[] = [];
   JSON.stringify([ids, body, authProviderName, authId, subscriptionKey], (_name, value) => {

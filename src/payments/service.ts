@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { BankClient } from '../bank/client.ts';
-import { type Caller, type Credentials, secretsOf } from '../bank/credentials.ts';
+import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
 import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
 import type { CallInput } from '../bank/request.ts';
@@ -92,11 +92,6 @@ interface PaymentServiceOptions {
    * bankql answers UNKNOWN only after the request has ended (default: 0).
    */
   readonly sendTimeoutMs?: number;
-  /**
-   * Called before a payment with a new key begins. A payment that has begun is not limited, and a replay costs nothing.
-   * Errors: those that `pay` then has; the key stays free.
-   */
-  readonly admit?: ((credentials: Credentials, operationId: string) => Promise<void>) | undefined;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
@@ -120,7 +115,7 @@ export interface PaymentService {
    *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
    *         refused it with, also when it is asked for again; BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or
    *         RATE_LIMITED only where nothing is kept under this key, so that it may be tried again; OUTCOME_UNKNOWN
-   *         otherwise, with `trackId` and `idempotencyKey`; those of `admit`.
+   *         otherwise, with `trackId` and `idempotencyKey`.
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
   /**
@@ -129,17 +124,17 @@ export interface PaymentService {
    *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it;
    *         STATE_UNAVAILABLE, also if no record is found in a store that lost records.
    */
-  find(credentials: Caller, idempotencyKey: string): Promise<PaymentRecord | null>;
+  find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
    * A caller's payments; only those with the same subscription key, unless its identity is proven. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
-  search(credentials: Caller, query: OwnPaymentsQuery): Promise<readonly PaymentRecord[]>;
+  search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly PaymentRecord[]>;
   /**
    * The caller's payment with this Track-ID; null for any other Track-ID. Sends nothing.
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
-  findByTrackId(credentials: Caller, trackId: string): Promise<PaymentRecord | null>;
+  findByTrackId(credentials: Credentials, trackId: string): Promise<PaymentRecord | null>;
   /** Waits until no payment is in progress, and then, for at most `drainMs`, until the store has every outcome. */
   idle(): Promise<void>;
 }
@@ -151,7 +146,7 @@ export const leaseMarginMs = 60_000;
 const drainMs = 10_000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
-  const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, admit, audit } = options;
+  const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, audit } = options;
   const { now = Date.now, requestId = () => undefined, replica = null } = options;
   const { bankWords = noBankWords, onUnknownAnswer, onFailure } = options;
   const underWay = new Set<Promise<unknown>>();
@@ -183,8 +178,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const payer = payerOf(input.credentials);
     const details = paymentDetails(input);
     const inStore = <Value>(asked: Promise<Value>) => withStoreErrors(asked, recordsNotKept(idempotencyKey));
-    if (admit !== undefined && (await inStore(store.find(recordId(payer, idempotencyKey)))) === null)
-      await admit(input.credentials, operation.id);
+    // The rate limit refuses a payment before it begins, so that its key stays free. A replay costs nothing.
+    if (bank.admit !== null && (await inStore(store.find(recordId(payer, idempotencyKey)))) === null)
+      await bank.admit(call);
     const [createdAt, steadyStart] = [now(), performance.now()];
     const record = pendingRecord(call, payer, idempotencyKey, details, {
       ...{ secret: store.secret, requestId: requestId() ?? null, replica },

@@ -1,12 +1,10 @@
 import { unwrap } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
-import { type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
+import { accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { findCounterparty, OtherAccount } from './other-account.ts';
-import type { Values } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
-import { toBody } from './request-body.ts';
 
 /** An account as another record names it. What it leaves out is that of the record. */
 export const AccountRef = builder.bankPart(accountRef);
@@ -41,20 +39,3 @@ builder.objectFields(AccountRef, (t) => ({
     },
   }),
 }));
-
-export const AccountRefInput = builder.bankInput(accountRef);
-
-/** The body of an account; an empty code names no bank. `name` is the input's. Errors: BAD_USER_INPUT. */
-export const accountRefBody = (name: string, { bankId, ...given }: Values): AccountRefBody =>
-  toBody(accountRef, bankId === '' ? given : { ...given, bankId }, `${name}.`);
-
-/**
- * The body of an account that can be read afterwards.
- * Errors: BAD_USER_INPUT, which names the invalid id and does not repeat it.
- */
-export function validatedAccountRefBody(name: string, given: Values): AccountRefBody {
-  const { bankId, accountId } = given;
-  if (typeof bankId === 'string' && bankId !== '') restId(`${name}.bankId`, bankId);
-  if (typeof accountId === 'string') restId(`${name}.accountId`, accountId);
-  return accountRefBody(name, given);
-}

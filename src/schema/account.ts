@@ -8,19 +8,9 @@ import { builder } from './builder.ts';
 import { type ReadContext, viewIdOr } from './context.ts';
 import { Customer } from './customer.ts';
 import { forged } from './plugin/global-id.ts';
+import { checkPage, Page } from './plugin/list.ts';
 import type { Listed } from './plugin/list-item.ts';
 import { noteOtherId } from './plugin/node.ts';
-
-export const AccountScope = builder.enumType('AccountScope', {
-  description: 'Which accounts: the segment `{scope}` of getAccountsScope.',
-  values: {
-    PERMISSIONS: {
-      value: 'permissions',
-      description: 'Accounts that the caller may use. REST `permissions`.',
-    },
-    VIEWS: { value: 'views', description: 'The account as its views show it. REST `views`.' },
-  } as const satisfies Record<string, { value: Scope; description: string }>,
-});
 
 /** A list of getAccountsScope, by its path. Without a scope, it is the one that a single account is read from. */
 interface ListIds extends ViewIds {
@@ -111,17 +101,16 @@ builder.bankNode(Account, {
       description: 'The same account through another of its views. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
     }),
-    accounts: t.bankList(Account, {
-      description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
-      args: {
-        scope: t.arg({
-          type: AccountScope,
-          required: true,
-          defaultValue: 'permissions',
-          description: 'All accounts of the caller, or the views of this one.',
-        }),
+    views: t.field({
+      type: [Account],
+      nullable: { list: true, items: true },
+      description: 'The account as its views show it, which the bank lists. REST: getAccountsScope.',
+      fromIds: true,
+      async resolve(ids, _args, { bankql }) {
+        const list = { ...Account.pathOf(ids), scope: 'views' as const };
+        const accounts = await bankql.session.loaders.accountsScope.load(list);
+        return new Page(accounts, checkPage({}), Account.nodesIn(accounts, list), bankql).nodes;
       },
-      ids: (account, { scope }) => ({ ...Account.pathOf(account), scope }),
     }),
     owners: t.links(Customer, {
       description:
@@ -150,16 +139,8 @@ builder.objectFields(Bank, (t) => ({
     ids: viewOf,
   }),
   accounts: t.bankList(Account, {
-    description: 'Accounts, as this one and the scope list them. REST: getAccountsScope.',
-    args: {
-      ...whichAccount,
-      scope: t.arg({
-        type: AccountScope,
-        required: true,
-        defaultValue: 'views',
-        description: 'All accounts of the caller, or the views of this one.',
-      }),
-    },
-    ids: (bank, args, context) => ({ ...viewOf(bank, args, context), scope: args.scope }),
+    description: 'The accounts that the caller may use, as this one lists them. REST: getAccountsScope.',
+    args: whichAccount,
+    ids: (bank, args, context) => ({ ...viewOf(bank, args, context), scope: 'permissions' as const }),
   }),
 }));

@@ -1,6 +1,6 @@
 import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
-import { type Credentials, type RequestCredentials, requestCredentials } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
@@ -63,7 +63,6 @@ export class BankSession {
   /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
-  readonly #credentials: RequestCredentials;
   readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
@@ -74,7 +73,6 @@ export class BankSession {
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
-    this.#credentials = requestCredentials(options.credentials);
     this.#deadline = new OperationDeadline({ deadline: options.endsAt, signal: options.signal });
     this.#readLimits = {
       unshared: false,
@@ -150,14 +148,14 @@ export class BankSession {
     ids: OwnIds<T>,
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, observer, limits } = this.#options;
+    const { bank, credentials, observer, limits } = this.#options;
     if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
     const ended = observer?.began(operation, null);
     try {
       const { answer, trackId, status, bytes } = await bank.write(operation, {
         ids,
         body,
-        credentials: this.#credentials,
+        credentials,
       });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
       ended?.({ source: 'bank', status, bytes, trackId, code: null });
@@ -183,13 +181,12 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank } = this.#options;
-    const credentials = this.#credentials;
+    const { bank, credentials } = this.#options;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
-        caller: credentials.caller.name,
+        caller: call.credentials.caller,
         deadline: this.#deadline,
         read: () => {
           if (isAgain) this.#calls--;
@@ -223,11 +220,11 @@ export class BankSession {
   /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
   #reader(isForUpdate: boolean): Read {
     return (operation, wanted, key) => {
-      const { bank, observer } = this.#options;
+      const { bank, credentials, observer } = this.#options;
       if (operation.audience === 'caller') this.#isPublic = false;
       const body = bodyIn(operation, wanted);
       const path = operation.body === null && key.startsWith('/') ? key : undefined;
-      const input = { ids: wanted, path, body, credentials: this.#credentials, keepDigits: isForUpdate };
+      const input = { ids: wanted, path, body, credentials, keepDigits: isForUpdate };
       const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
       if (observer === undefined) return bank.readAnswer(operation, input, own);
       const ended = observer.began(operation, key);

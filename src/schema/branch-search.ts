@@ -2,7 +2,7 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { unwrap } from '../bank/answer.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
-import { builder, type InputFields } from './builder.ts';
+import { builder } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { notGlobalId } from './plugin/global-id.ts';
@@ -12,8 +12,8 @@ import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 
-type Coordinates = typeof CoordinatesInput.$inferInput;
 type Near = BranchSearch['near'];
+type Coordinates = Pick<NonNullable<Near>, 'latitude' | 'longitude'>;
 
 /** The mean radius of the earth (IUGG), in kilometres. */
 const earthRadiusKm = 6371.0088;
@@ -31,7 +31,7 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
 }
 
 /** Errors: BAD_USER_INPUT, which names the member. */
-export function checkCoordinates(name: string, { latitude, longitude }: Coordinates): void {
+function checkCoordinates(name: string, { latitude, longitude }: Coordinates): void {
   if (!(Math.abs(latitude) <= 90))
     throw badUserInput(`${name}.latitude has to be from -90 to 90.`, `${name}.latitude`);
   if (!(Math.abs(longitude) <= 180))
@@ -50,20 +50,11 @@ export function distanceTo(from: Coordinates, { location }: Branch): number | nu
   return distanceKm(from, { latitude, longitude });
 }
 
-const coordinates = (t: InputFields) => ({
-  latitude: t.float({ required: true, description: 'In degrees, from -90 to 90.' }),
-  longitude: t.float({ required: true, description: 'In degrees, from -180 to 180.' }),
-});
-
-export const CoordinatesInput = builder.inputType('CoordinatesInput', {
-  description: 'A place on the earth.',
-  fields: coordinates,
-});
-
 const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
   fields: (t) => ({
-    ...coordinates(t),
+    latitude: t.float({ required: true, description: 'In degrees, from -90 to 90.' }),
+    longitude: t.float({ required: true, description: 'In degrees, from -180 to 180.' }),
     radiusKm: t.float({ description: 'The maximum distance in kilometres; none by default.' }),
   }),
 });

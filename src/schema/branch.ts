@@ -1,15 +1,9 @@
 import type { InputShapeFromFields } from '@pothos/core';
+import { unwrap } from '../bank/answer.ts';
 import { type Branch as BranchRecord, branch, getBranches } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { Bank } from './bank.ts';
-import {
-  branchQueryOf,
-  branchSearch,
-  branchSelection,
-  CoordinatesInput,
-  checkCoordinates,
-  distanceTo,
-} from './branch-search.ts';
+import { branchQueryOf, branchSearch, branchSelection, distanceTo } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 
@@ -23,24 +17,7 @@ export const Branch = builder.bankRef(branch, {
   },
 });
 
-builder.bankNode(Branch, {
-  fields: (t) => ({
-    distanceKm: t.float({
-      description: 'In a straight line, in kilometres. Null if the branch has no location.',
-      args: {
-        from: t.arg({
-          type: CoordinatesInput,
-          required: true,
-          description: 'Where the distance is measured from.',
-        }),
-      },
-      resolve: ({ record }, { from }) => {
-        checkCoordinates('from', from);
-        return distanceTo(from, record);
-      },
-    }),
-  }),
-});
+builder.bankNode(Branch);
 
 builder.objectFields(Bank, (t) => ({
   branch: t.link(Branch, {
@@ -51,6 +28,13 @@ builder.objectFields(Bank, (t) => ({
     description: 'Branches of the bank. REST: getBranches; with `filter`, postBranches.',
     args: branchSearch,
     load: loadBranches,
+    edge: (t) => ({
+      distanceKm: t.float({
+        description:
+          'How far it is from `near`, in a straight line, in kilometres. Null without `near`, or if the branch has no location.',
+        resolve: ({ node, args: { near } }) => (near ? distanceTo(near, unwrap(node).record) : null),
+      }),
+    }),
   }),
 }));
 

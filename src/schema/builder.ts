@@ -11,6 +11,8 @@ export const builder = new SchemaBuilder<{
     DateTime: { Input: Date; Output: Date };
     Decimal: { Input: string; Output: string };
   };
+  /** bankql makes them: what can fail is in them. */
+  DefaultEdgesNullability: { list: false; items: false };
   /** The parts of a connection besides Relay's. */
   Connection: {
     readonly nodes: Iterable<unknown>;
@@ -25,6 +27,7 @@ export const builder = new SchemaBuilder<{
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
     idFieldOptions: { description: globalIdDescription },
     cursorType: 'String',
+    edgesFieldOptions: { nullable: { list: false, items: false } },
     clientMutationId: 'omit',
     // What the Relay specification defines has no descriptions, nor has an `input`, whose type says all.
     pageInfoTypeOptions: { description: 'Information about a page of a connection.' },

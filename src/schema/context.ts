@@ -1,4 +1,4 @@
-import type { Caller } from '../bank/credentials.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/shared-reads.ts';
 import { badUserInput, type ErrorCode } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
@@ -27,7 +27,7 @@ export interface ReadContext {
   readonly lists: ListWork;
   readonly defaults: Defaults;
   /** The caller. */
-  readonly credentials: Caller;
+  readonly credentials: Credentials;
 }
 
 /** Defaults of arguments. The ids in it have been checked. */

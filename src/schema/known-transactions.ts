@@ -20,6 +20,12 @@ interface KnownTransaction {
   readonly at: number | null;
 }
 
+/** From `since` on, and before `until`. */
+interface Period {
+  readonly since?: Date | null | undefined;
+  readonly until?: Date | null | undefined;
+}
+
 /** The maximum number of a caller's payments that are searched for payments of the account. */
 const maxPayments = 1000;
 
@@ -46,7 +52,7 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
 function collect(
   requests: readonly TransactionRequest[],
   paid: readonly KnownTransaction[],
-  since: Date | undefined,
+  { since, until }: Period,
 ): KnownTransaction[] {
   const named = requests.flatMap((request) => {
     const ids: unknown = request instanceof Error ? null : request.transaction_ids;
@@ -58,10 +64,13 @@ function collect(
   // Of one id, an own payment stays, or else the request that named it first.
   const known = new Map([...lastFirst, ...paid].map((entry) => [entry.id, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
+  // No time is before or after NaN.
+  const isIn = ({ at }: KnownTransaction) =>
+    (!since || (at ?? NaN) >= since.getTime()) && (!until || (at ?? NaN) < until.getTime());
   return (
     [...paid, ...lastFirst]
       .filter((entry) => known.get(entry.id) === entry)
-      .filter((entry) => since === undefined || timeOf(entry) >= since.getTime())
+      .filter(isIn)
       // The difference of two unknown times is NaN, which counts as 0.
       .toSorted((one, other) => timeOf(other) - timeOf(one))
   );
@@ -75,6 +84,7 @@ const TransactionConnection = builder.connectionObject(
     fields: (t) => ({
       nodes: t.links(Transaction, {
         description: 'REST: getTransaction for each, if more than their ids is selected.',
+        nullable: { list: false, items: true },
         entries: ({ nodes }) => [...nodes] as TransactionIds[],
         ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
       }),
@@ -109,15 +119,22 @@ builder.objectField(Account, 'knownTransactions', (t) =>
         description:
           'Only own payments and requests of this time or later; a request, such as a statement, may name older transactions. Entries without a readable date are left out.',
       }),
+      until: t.arg({
+        type: 'DateTime',
+        description:
+          'Only own payments and requests before this time, so that the next period may begin with it. Entries without a readable date are left out.',
+      }),
       ...t.arg.connectionArgs(),
     },
     fromIds: true,
-    async resolve(ids, { since, ...args }, { bankql }) {
+    async resolve(ids, { since, until, ...args }, { bankql }) {
       const page = checkPage(args);
       const account = Account.pathOf(ids);
       const [requests, paid] = await Promise.all([loadRequests(account, bankql), paidFrom(account, bankql)]);
-      const known = await bankql.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
-        collect(requests, paid, since ?? undefined),
+      const known = await bankql.lists.once(
+        requests,
+        JSON.stringify(['known transactions', since, until]),
+        () => collect(requests, paid, { since, until }),
       );
       // The ids are checked when they are used.
       return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), bankql);

@@ -14,8 +14,10 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import { Account, isCodeOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { notGlobalId } from './plugin/global-id.ts';
-import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
+import { Payee } from './payee.ts';
+import { nullOnError } from './plugin/field-extensions.ts';
+import { notGlobalId, restId } from './plugin/global-id.ts';
+import { itemId, type Listed, madeFrom, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
@@ -169,14 +171,53 @@ builder.bankNode(OtherAccount, {
       fromRecord: true,
       ids: (other, { viewId }) => linkedAccountOf(other, viewId),
     }),
+    payee: t.field({
+      type: Payee,
+      description:
+        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code. REST: getOtherAccounts, if it was not read.",
+      resolve: (other, _args, { bankql }) => payeeOf(other, bankql),
+    }),
   }),
 });
 
+type PayeeIds = typeof Payee.$inferType;
+
+/** A counterparty that was read. */
+interface ReadOtherAccount extends ViewIds, Listed<unknown, OtherAccountRecord> {
+  readonly record: OtherAccountRecord;
+}
+
+/**
+ * Whom to pay to pay a counterparty. The interface does not say what `to` takes of one: its `id` and the code of its bank are the only
+ * values of the kind that a reference to an account has (an IBAN or a number is none, and `bank` may be a name). What remains open is
+ * not payable: the money could go to somebody else.
+ * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
+ */
+function payeeOf(other: ReadOtherAccount, context: ReadContext): PayeeIds | null | Promise<PayeeIds | null> {
+  const accountId = unwrap(other.record.id);
+  const bankId = bankCodeOf(other);
+  if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
+  const payeeIn = (list: readonly OtherAccountRecord[]) =>
+    OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId }).length <= 1
+      ? { accountId, bankId }
+      : null;
+  const list = other.from?.list;
+  return list === undefined ? loadAll(other, context).then(payeeIn) : payeeIn(list);
+}
+
+/** The code of a counterparty's bank; null if the record has none, or two banks. Errors: BANK_BAD_RESPONSE. */
+function bankCodeOf({ bankId, record }: ReadOtherAccount): string | null {
+  const [bank, bic] = [unwrap(record.bank), unwrap(record.swift_bic)];
+  if (!bic) return isCodeOf(bankId, bank) ? bankId : null;
+  if (isCodeOf(bankId, bic)) return bankId;
+  return isCodeOf(bankId, bank) ? null : bic;
+}
+
+/** Whether the input of a payment takes an id. */
+const isTaken = (id: string): boolean => nullOnError(() => restId('to', id)) !== null;
+
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
-function linkedAccountOf(
-  other: ViewIds & { readonly record: OtherAccountRecord },
-  viewId: string | null | undefined,
-): ViewIds | null {
+function linkedAccountOf(other: ReadOtherAccount, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = other.record;
   if (![bank, swift_bic].some((code) => isCodeOf(other.bankId, code))) return null;
   const accountId = unwrap(id);

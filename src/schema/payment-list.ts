@@ -4,11 +4,10 @@ import { badUserInput } from '../errors.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
-import type { Context, ResolverContext } from './context.ts';
+import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
 import { notGlobalId } from './plugin/global-id.ts';
 import { type Edge, notACursor } from './plugin/list.ts';
-import { ViewerObject } from './viewer.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
@@ -133,12 +132,13 @@ export const searchPayments = (
 
 const PaymentConnection = builder.connectionObject({
   type: PaymentObject,
+  nodeNullable: false,
   name: 'PaymentConnection',
   description: 'Payments, newest first. Costs no REST call.',
   fields: (t) => ({
     nodes: t.field({
       type: [PaymentObject],
-      nullable: { list: true, items: true },
+      nullable: { list: false, items: false },
       resolve: ({ nodes }) => nodes as Iterable<PaymentRecord>,
     }),
     totalCount: t.int({
@@ -148,14 +148,12 @@ const PaymentConnection = builder.connectionObject({
   }),
 });
 
-/** The field that lists the caller's payments, of `Query` and of `Viewer`. */
-const paymentsField = {
-  type: PaymentConnection,
-  description:
-    "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
-  args,
-  resolve: (_parent: object, args: PaymentListArguments, { bankql }: ResolverContext) => pageOf(args, bankql),
-} as const;
-
-builder.queryField('payments', (t) => t.field(paymentsField));
-builder.objectField(ViewerObject, 'payments', (t) => t.field(paymentsField));
+builder.queryField('payments', (t) =>
+  t.field({
+    type: PaymentConnection,
+    description:
+      "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
+    args,
+    resolve: (_root, args, { bankql }) => pageOf(args, bankql),
+  }),
+);

@@ -11,9 +11,9 @@ import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import type { PaymentRecord } from '../payments/store/store.ts';
-import { AccountRefInput, accountRefBody, validatedAccountRefBody } from './account-ref.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
+import { PayeeInput, payeeBody, readablePayeeBody } from './payee.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
 import { restId } from './plugin/global-id.ts';
 import { mapListItem } from './plugin/list-item.ts';
@@ -28,10 +28,9 @@ const paymentFields = (t: InputFields) => ({
   bankId: t.id({ description: bankIdDescription }),
   accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
   to: t.field({
-    type: AccountRefInput,
+    type: PayeeInput,
     required: true,
-    description:
-      'Who is paid: needs an `accountId`; ids have up to 128 characters. REST `to`, sent as given.',
+    description: 'Who is paid; ids have up to 128 characters. REST `to`, sent as given.',
   }),
   description: t.string({ description: 'What it is for, in up to 512 characters. REST `description`.' }),
   challengeType: t.string({ description: 'How the customer confirms it. REST `challenge_type`.' }),
@@ -43,11 +42,6 @@ const valueDescription = 'How much, above zero; a currency of up to 16 character
 const makeTransactionFields = (t: InputFields) => ({
   ...paymentFields(t),
   value: t.field({ type: builder.bankInput(amount), required: true, description: valueDescription }),
-  from: t.field({
-    type: AccountRefInput,
-    description:
-      'The account that pays, if the bank wants it spelled out: the one of `accountId` and `bankId`, and no other. REST `from`.',
-  }),
 });
 
 const transactionRequestFields = (t: InputFields) => ({
@@ -77,12 +71,8 @@ function transferOf(input: MakeTransactionInput, defaults: Defaults) {
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    from: {
-      bank_id: bankId,
-      account_id: accountId,
-      ...(input.from && validatedAccountRefBody('from', input.from)),
-    },
-    to: validatedAccountRefBody('to', input.to),
+    from: { bank_id: bankId, account_id: accountId },
+    to: readablePayeeBody(input.to),
     value: toBody(amount, input.value, 'value.'),
   });
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
@@ -101,7 +91,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    to: accountRefBody('to', input.to),
+    to: payeeBody(input.to),
     value,
   });
   return { ids, body };

@@ -143,15 +143,17 @@ PaymentObject.implement({
       nullable: false,
       description: "The Track-ID of the one REST call: the bank's operator can find it.",
     }),
-    createdAt: t.string({
+    createdAt: t.field({
+      type: 'DateTime',
       nullable: false,
-      description: 'When it was asked for, in UTC (ISO 8601).',
-      resolve: ({ createdAt }) => new Date(createdAt).toISOString(),
+      description: 'When it was asked for.',
+      resolve: ({ createdAt }) => new Date(createdAt),
     }),
-    updatedAt: t.string({
+    updatedAt: t.field({
+      type: 'DateTime',
       nullable: false,
-      description: 'When its state last changed, in UTC (ISO 8601).',
-      resolve: ({ updatedAt }) => new Date(updatedAt).toISOString(),
+      description: 'When its state last changed.',
+      resolve: ({ updatedAt }) => new Date(updatedAt),
     }),
     transactionId: t.id({
       description: "The transaction's id in the bank's answer; null if it gave none.",
@@ -160,10 +162,6 @@ PaymentObject.implement({
     status: t.string({
       description: "The status in the bank's answer, in its words; null for none.",
       resolve: (payment) => receiptOf(payment).status,
-    }),
-    code: t.exposeString('code', {
-      description: 'The code that the mutation answered with, where it failed.',
-      deprecationReason: 'Use `failureCode`, which has the same values as an enum.',
     }),
     failureCode: t.field({
       type: ErrorCodeEnum,

@@ -34,13 +34,21 @@ function membersOf(record: z.ZodObject, input: Values, path: string, isChange: b
 
 /** The REST value for a value of an input. */
 function restValue(field: Field, value: unknown, name: string, isChange: boolean): unknown {
-  const { type, isOnlyEntry, isOwnId, holdsIds } = field;
+  const { type, isOnlyEntry, isOwnId, holdsIds, listOf } = field;
   if (isOnlyEntry) return onlyEntry(value, name);
+  if (listOf !== undefined) return textOfParts(value as readonly string[], name);
   if (Array.isArray(value) && typeof type === 'object')
     return value.map((entry, index) => membersOf(type, entry, `${name}.${index}.`, isChange));
   if (typeof type === 'object') return membersOf(type, value as Values, `${name}.`, isChange);
   if (isOwnId || holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
   return value;
+}
+
+/** The text of a list. Errors: BAD_USER_INPUT for an entry that would be read as none, or as several. */
+function textOfParts(entries: readonly string[], name: string): string {
+  if (entries.some((entry) => entry.trim() === '' || entry.includes(',')))
+    throw badUserInput(`An entry of ${name} cannot be empty or contain a comma.`, name);
+  return entries.map((entry) => entry.trim()).join(',');
 }
 
 function onlyEntry(value: unknown, name: string): string {

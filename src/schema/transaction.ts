@@ -1,5 +1,4 @@
 import { unwrap } from '../bank/answer.ts';
-import { validateBankId } from '../bank/ids.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, transaction } from '../contract/transaction.ts';
@@ -19,22 +18,6 @@ builder.bankNode(Transaction, {
     transactionId: t.exposeID('transactionId', {
       nullable: false,
       description: 'The transaction id, from the path.',
-    }),
-    thisAccount: t.link(Account, {
-      description: 'The account that `thisAccountId` names, through the same view. REST: getAccountsScope.',
-      fromRecord: true,
-      ids: (node) => {
-        const { record } = node;
-        const accountId = unwrap(record.this_account);
-        if (!accountId) return null;
-        const bankId = namedObject(record, 'this_account')?.bank_id;
-        return {
-          bankId:
-            typeof bankId === 'string' && bankId !== '' ? validateBankId('a bank', bankId) : node.bankId,
-          accountId: validateBankId('an account', accountId),
-          viewId: node.viewId,
-        };
-      },
     }),
     otherAccount: t.link(OtherAccount, {
       description:

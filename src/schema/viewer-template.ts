@@ -1,4 +1,4 @@
-import { type Caller, credentialHeaders } from '../bank/credentials.ts';
+import { type Credentials, credentialHeaders } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { BankqlError } from '../errors.ts';
 
@@ -49,7 +49,7 @@ export function validateViewerTemplate(template: string): string {
  * Errors: MISSING_CREDENTIALS if the caller lacks what the template uses; BAD_USER_INPUT if the result is not a
  * valid id.
  */
-export function fillViewerTemplate(variable: string, template: string, caller: Caller): string {
+export function fillViewerTemplate(variable: string, template: string, caller: Credentials): string {
   const missing = (what: string) =>
     new BankqlError(
       'MISSING_CREDENTIALS',

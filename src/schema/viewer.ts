@@ -68,7 +68,7 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
 }
 
 globalIdTypes.set('Viewer', null);
-export const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
+const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The logged-in customer. An app without any ids starts here.',
   fields: (t) => ({
     id: t.id({

@@ -13,7 +13,6 @@ import { type TokenRefusal, tokenRefusals } from '../http/auth/jwt-options.ts';
 import { currentActivity } from '../http/request-scope.ts';
 import { type HttpRefusal, httpRefusals } from '../http/rules.ts';
 import { type Resource, resources, type ShedReason, shedReasons } from '../load/capacity.ts';
-import { type RateRefusal, refusedByRate } from '../load/rate-limits.ts';
 import type { StrangeAnswer } from '../payments/answer/classify.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/errors.ts';
 import { type AuditEntry, auditedStates } from '../payments/record.ts';
@@ -113,8 +112,7 @@ export function createTelemetry(
   );
   const rates = counter(
     'bankql_rate_limit_refusals_total',
-    'What was over a budget of REST calls: requests, or single calls of them.',
-    { refused: refusedByRate },
+    'REST calls that were refused because their callers had made too many.',
   );
   readCounter(
     'bankql_log_lines_dropped_total',
@@ -194,6 +192,7 @@ export function createTelemetry(
     watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
       const each = (amount: (resource: Resource) => number) => () =>
         resources.map((resource) => [{ resource }, amount(resource)] as const);
+      readGauge('bankql_graphql_in_flight', 'Requests that are under way.', () => held('requests'));
       readGauge(
         'bankql_held',
         'The amount that all callers together hold of the process, by resource.',
@@ -220,7 +219,7 @@ export function createTelemetry(
     onShed: (why: ShedReason) => shed.inc({ why }),
     onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
     onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
-    onRateRefusal: (refused: RateRefusal) => rates.inc({ refused }),
+    onRateRefusal: () => rates.inc(),
     onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');

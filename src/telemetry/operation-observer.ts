@@ -98,18 +98,11 @@ export function createCallerHashes(secret: () => string): CallerHash {
   };
 }
 
-interface GraphQLMetricsOptions {
-  readonly registry: Registry;
-  readonly documents: DocumentCacheStats;
-  readonly inFlight: () => number;
-}
-
 /** The label of names and codes that are not known in advance. */
 const other = 'other';
 
-export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
-  const { documents, inFlight } = options;
-  const { counter, histogram, readGauge, readCounter } = metricsIn(options.registry);
+export function createGraphQLMetrics(registry: Registry, documents: DocumentCacheStats) {
+  const { counter, histogram, readGauge, readCounter } = metricsIn(registry);
   const labelOf = createOperationLabel();
   const requests = counter(
     'bankql_graphql_requests_total',
@@ -126,7 +119,6 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
     'Errors in answers by their code; one answer may hold several.',
     { code: [...Object.keys(errorCodes), other] },
   );
-  readGauge('bankql_graphql_in_flight', 'Requests that are under way.', inFlight);
   readCounter(
     'bankql_document_cache_total',
     'Documents that were asked for: kept ones (hit), and those that had to be parsed and checked (miss).',

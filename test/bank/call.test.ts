@@ -7,6 +7,7 @@ import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { Callers } from '../../src/load/callers.ts';
 import { connect, createTestClient, readFrom } from '../support/bank-client.ts';
 import { controllerOf, targetOver } from '../support/call-target.ts';
 import { answer, hang, inTurn, reply, startFaultyBank } from '../support/faulty-bank.ts';
@@ -131,7 +132,7 @@ function handled() {
   const reads = new SharedReads({ publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 60_000 });
   const dispatch = (handler: Dispatcher.DispatchHandler) => void dispatched.push(handler);
   const target = targetOver(getCustomer, reads, dispatch, (report) => void reports.push(report));
-  const call = new Call(target, requestCredentials(canaries), '/', null, false);
+  const call = new Call(target, requestCredentials(canaries, new Callers()), '/', null, false);
   const result = reads.read(call, {}, 'answer');
   return { call, gate: target.lane.gate, reports, result, dispatched };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Gate, type GateEntry } from '../../src/bank/gate.ts';
+import { createCallers } from '../support/callers.ts';
 
 interface Asked extends GateEntry {
   readonly id: string;
@@ -11,6 +12,7 @@ interface Asked extends GateEntry {
  */
 function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
   const gate = new Gate({ max, maxWaiting });
+  const callerOf = createCallers();
   const entered: string[] = [];
   const refused: string[] = [];
   const inProgress: Asked[] = [];
@@ -25,7 +27,9 @@ function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
       operation: { id: operation },
       waitsFor: [],
       places: [],
-      enter({ name }) {
+      countedAs: callerOf(caller, peer),
+      enter() {
+        const { name } = call.countedAs;
         entered.push(name === caller ? id : `${id} as ${name}`);
         if (throws) throw new Error(`${id} cannot enter`);
         if (failsAtOnce) gate.leave(call);
@@ -33,15 +37,15 @@ function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
       },
       refuse: ({ name }) => void refused.push(`${id} of ${name}`),
     };
-    gate.ask(call, { name: caller, group: peer });
+    gate.ask(call, callerOf(caller, peer));
     return call;
   };
-  const join = (call: Asked, caller: string, peer = caller) => gate.join(call, { name: caller, group: peer });
+  const join = (call: Asked, caller: string, peer = caller) => gate.join(call, callerOf(caller, peer));
   const leave = () => {
     const [call] = inProgress.splice(0, 1);
     if (call !== undefined) gate.leave(call);
   };
-  return { gate, entered, refused, ask, join, leave };
+  return { gate, callerOf, entered, refused, ask, join, leave };
 }
 
 const times = <T>(count: number, act: () => T): T[] => Array.from({ length: count }, act);
@@ -244,12 +248,12 @@ describe('a call that several callers wait for', () => {
   });
 
   test('waits on while one of them waits, and is counted as one', () => {
-    const { gate, entered, ask, join, leave } = gateOf(1);
+    const { gate, callerOf, entered, ask, join, leave } = gateOf(1);
     ask('first');
     const shared = ask('a');
     for (const caller of ['b', 'b', 'c']) join(shared, caller);
     expect(gate.usage).toMatchObject([{ waiting: 1, waits: 1 }]);
-    for (const name of ['a', 'c', 'c']) gate.part(shared, { name, group: name });
+    for (const name of ['a', 'c', 'c']) gate.part(shared, callerOf(name));
     leave();
     expect(entered).toEqual(['first1', 'a2 as b']);
     join(shared, 'd');
@@ -258,11 +262,11 @@ describe('a call that several callers wait for', () => {
   });
 
   test('leaves the gate with the last of them', () => {
-    const { gate, entered, ask, join, leave } = gateOf(1);
+    const { gate, callerOf, entered, ask, join, leave } = gateOf(1);
     ask('first');
     const shared = ask('a');
     join(shared, 'b');
-    for (const name of ['a', 'b']) gate.part(shared, { name, group: name });
+    for (const name of ['a', 'b']) gate.part(shared, callerOf(name));
     leave();
     expect([gate.cancel(shared), gate.held, entered]).toEqual([false, 0, ['first1']]);
   });

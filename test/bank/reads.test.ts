@@ -9,6 +9,7 @@ import { type ReadLimits, SharedReads } from '../../src/bank/shared-reads.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import type { BankqlError } from '../../src/errors.ts';
+import { Callers } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { readFrom } from '../support/bank-client.ts';
 import { bankDefaults } from '../support/bankql.ts';
@@ -615,7 +616,7 @@ describe('the cache of public answers', () => {
       handler.onResponseData?.(controller, Buffer.from(text));
       handler.onResponseEnd?.(controller, {});
     });
-    const credentials = requestCredentials(alice);
+    const credentials = requestCredentials(alice, new Callers());
     const read = (bankId: number) =>
       reads.read(new Call(target, credentials, `/${bankId}`, null, false), {}, 'answer');
     await read(-1);

@@ -3,6 +3,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { UpdateQueue } from '../../src/bank/update-queue.ts';
+import { createCallers } from '../support/callers.ts';
+
+const callerOf = createCallers();
 
 /** Updates whose reads and writes end when the test says so; `log` lists what was begun. */
 function setUp() {
@@ -20,7 +23,7 @@ function setUp() {
     /** An update of one letter's record, such as r1 and r2 of the record r. */
     begin(name: string, { deadline = new OperationDeadline(), caller = 'caller' } = {}) {
       const running = queue.run(name[0] ?? '', {
-        caller,
+        caller: callerOf(caller),
         deadline,
         read: () => step(`read ${name}`).then(() => name),
         write: () => step(`write ${name}`),
@@ -153,7 +156,7 @@ test('no update overwrites the change of another, in whatever order their steps 
       const updates = Array.from({ length: count }, (_, n) =>
         queue
           .run('r', {
-            caller: `c${n % 3}`,
+            caller: callerOf(`c${n % 3}`),
             deadline: new OperationDeadline(),
             read: () => scheduler.schedule(Promise.resolve()).then(() => [...record, n]),
             write: async (body) => {

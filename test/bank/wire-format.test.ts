@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Credentials, credentialHeaders } from '../../src/bank/credentials.ts';
+import { type CredentialName, type Credentials, credentialHeaders } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -9,7 +9,7 @@ import { quietFor } from '../support/waits.ts';
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const rows = Object.values(operations);
 const all = ['subscriptionKey', 'authProviderName', 'authId'] as const;
-const absences: readonly (keyof Credentials)[][] = [...all.map((name) => [name]), all.slice(1), [...all]];
+const absences: readonly CredentialName[][] = [...all.map((name) => [name]), all.slice(1), [...all]];
 
 /** Every header of a call, as the specification's table and HTTP have it; nothing else may leave. */
 function headersOf({ operation, sent }: SampleCall, host: string, { authProviderName, authId }: Credentials) {

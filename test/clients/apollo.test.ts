@@ -24,7 +24,8 @@ const sandboxLists: Readonly<Record<string, string>> = {
   products: 'bank { id products { totalCount nodes { id productId name meta } } }',
   accounts:
     'viewer { id accounts { nodes { id accountId label balance { amount } owners { id legalName } } } }',
-  'accounts by scope': 'bank { id accounts(accountId: "alice-current") { nodes { id viewId label } } }',
+  'accounts and views':
+    'bank { id accounts(accountId: "alice-current") { nodes { id viewId label views { id viewId label } } } }',
   'other accounts': `viewer { id account { id otherAccounts { ${others} } } }`,
   'found other accounts': `viewer { id account { id otherAccounts(search: "a") { ${others} } } }`,
   requests: `viewer { id account { id transactionRequests {

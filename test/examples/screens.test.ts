@@ -81,7 +81,8 @@ describe('the screens, as alice, with the limits that are there by default', () 
       new Set(fixture.recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size,
     ).toBe(said);
     // It shows something.
-    if (documentOf(name).includes('nodes')) expect(JSON.stringify(data)).toContain('"nodes":[{');
+    const [lists] = /\b(nodes|edges)\b/.exec(documentOf(name)) ?? [];
+    if (lists) expect(JSON.stringify(data)).toContain(`"${lists}":[{`);
     for (const value of Object.values(data)) expect(value).not.toBeNull();
   });
 
@@ -103,11 +104,16 @@ interface Receipt {
   };
 }
 
+interface Payable {
+  readonly id: string;
+  readonly payee: { readonly bankId: string; readonly accountId: string } | null;
+}
+
 describe('what the screens show', () => {
   test('the nearest branch is the first', async () => {
     const { data } = await ask('nearest-branches');
-    const { bank } = data as { bank: { branches: { nodes: { distanceKm: number }[] } } };
-    const distances = bank.branches.nodes.map(({ distanceKm }) => distanceKm);
+    const { bank } = data as { bank: { branches: { edges: { distanceKm: number }[] } } };
+    const distances = bank.branches.edges.map(({ distanceKm }) => distanceKm);
     expect(distances).toEqual(distances.toSorted((one, other) => one - other));
     expect(distances[0]).toBeLessThan(5);
   });
@@ -117,6 +123,19 @@ describe('what the screens show', () => {
     const { data } = await ask('receipt', { input });
     const { payment } = (data as { makeTransaction: Receipt }).makeTransaction;
     expect(payment.account.balance.amount).toBe(payment.transaction.details.newBalance.amount);
+  });
+
+  test('whom the transfer form names as payees can be paid, by what it shows of them', async () => {
+    const { data } = await ask('transfer-form');
+    const { account } = (data as { viewer: { account: { otherAccounts: { nodes: Payable[] } } } }).viewer;
+    const payees = account.otherAccounts.nodes.filter(({ payee }) => payee !== null);
+    expect(payees.length).toBeGreaterThan(5);
+    for (const { id, payee } of payees) {
+      const input = { ...(variables.receipt?.input as object), to: payee, idempotencyKey: id.slice(-100) };
+      expect((await ask('payment-with-polling', { input })).data).toMatchObject({
+        makeTransaction: { payment: { state: 'DONE' } },
+      });
+    }
   });
 
   test('the transaction shows its counterparty', async () => {

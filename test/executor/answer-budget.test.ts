@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { PreparedOperation } from '../../src/executor/compile.ts';
 import { execute } from '../../src/executor/execute.ts';
+import { nobody } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { schemaOf } from '../support/both-executors.ts';
 import { idleSlices } from '../support/idle-slices.ts';
@@ -68,7 +69,7 @@ const run = async (
   if (!operation) throw new Error('there is no operation');
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
   const prepared = new PreparedOperation({ schema, document, operation });
-  return execute(prepared, undefined, { coerced: {}, sources: {} }, { budget, caller: '', ...options });
+  return execute(prepared, undefined, { coerced: {}, sources: {} }, { budget, caller: nobody, ...options });
 };
 
 const ended = { data: null, errors: [expect.any(AnswerLimitError)] };

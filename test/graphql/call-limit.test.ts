@@ -63,7 +63,7 @@ describe('the calls of an operation', () => {
     await using limited = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 6 } });
     limited.bank.otherwise((call) => (/accounts\/NONE/.test(call.path) ? { status: 404 } : anyAnswer(call)));
     const below =
-      'label otherAccounts { totalCount } transactionRequests { totalCount } accounts { totalCount }';
+      'label otherAccounts { totalCount } transactionRequests { totalCount } view(viewId: "v") { label }';
     const needed = ['A', 'B', 'C'].map((id) => `${id}: account(accountId: "${id}") { label }`);
     const { data, errors } = await limited.ask<{ bank: object }, unknown>(
       `{ bank { none: account(accountId: "NONE") { ${below} } ${needed.join(' ')} } }`,

@@ -104,13 +104,13 @@ test.each<[string, string, object?]>([
   ['a field', '{ bnk { bankId } }'],
   ['an argument', '{ bank(bankI: "x") { bankId } }'],
   ['a type', 'query ($x: Strin) { __typename @include(if: $x) }'],
-  ['an enum value', '{ bank { accounts(accountId: "a", scope: VIEW) { totalCount } } }'],
+  ['an enum value', '{ payments(states: [DON]) { totalCount } }'],
   ['a field of an input', 'mutation { putProduct(input: { produc: {} }) { trackId } }'],
   ['a directive', '{ __typename @includ(if: true) }'],
   [
     'a value in variables',
-    'query ($s: AccountScope!) { bank { accounts(accountId: "a", scope: $s) { totalCount } } }',
-    { s: 'VIEW' },
+    'query ($s: PaymentState!) { payments(states: [$s]) { totalCount } }',
+    { s: 'DON' },
   ],
 ])(
   'where the schema may not be asked for, no name of it is suggested for %s',

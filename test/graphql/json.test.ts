@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { jsonInSlices } from '../../src/graphql/json.ts';
+import { nobody } from '../../src/load/callers.ts';
 import { anyCharacter } from '../support/any-text.ts';
 import { idleSlices } from '../support/idle-slices.ts';
 import { clock } from '../support/monotonic-clock.ts';
 import { countIterations } from '../support/waits.ts';
 
-const operation = { caller: '' };
+const operation = { caller: nobody };
 const chunksOf = async (value: unknown, chunkSize: number) =>
   (await jsonInSlices(value, 1e9, operation, chunkSize)) ?? [];
 

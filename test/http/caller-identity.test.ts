@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/bank/credentials.ts';
+import type { Credentials } from '../../src/bank/credentials.ts';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { bearerToken } from '../../src/http/auth/jwt.ts';
 
@@ -54,7 +54,7 @@ test.each([
     /** Who is counted, and what the bank is shown; null if the request is refused. */
     const callerOf = (incoming: Parameters<typeof identify>[0]) => {
       try {
-        const { identity, ...shown } = identify(incoming, '') as Caller;
+        const { identity, ...shown } = identify(incoming, '') as Credentials;
         return { identity, shown };
       } catch {
         return null;
@@ -80,7 +80,7 @@ test.each([
 describe('who is counted as one caller', () => {
   const complete = ['Ocp-Apim-Subscription-Key', 'k', 'Auth-Provider-Name', 'p', 'Auth-ID', 'a'];
   const identityOf = (rawHeaders: string[], peer: string, areProven: boolean) =>
-    (authenticateByHeaders(null, areProven)({ url: '/', rawHeaders }, peer) as Caller).identity;
+    (authenticateByHeaders(null, areProven)({ url: '/', rawHeaders }, peer) as Credentials).identity;
 
   test('a name that a proxy vouches for is one caller, wherever it comes from', () => {
     const [one, other] = ['peer 1', 'peer 2'].map((peer) => identityOf(complete, peer, true));

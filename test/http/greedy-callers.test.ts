@@ -4,12 +4,14 @@ import type { Socket } from 'node:net';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
+import { RequestCredentials } from '../../src/bank/credentials.ts';
 import { createBankqlYoga } from '../../src/graphql/yoga.ts';
 import { slices } from '../../src/load/slices.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { AttackedProcess } from '../support/attacked-process.ts';
 import { bankDefaults, createTestHolder } from '../support/bankql.ts';
+import { createCallers } from '../support/callers.ts';
 import { answer, lineOf, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { claims, createKey, type Issuer, sign, startIssuer } from '../support/issuer.ts';
 import { branchOf } from '../support/records.ts';
@@ -188,6 +190,10 @@ test('a burst of 100 logins, each with an operation of 20 calls, is answered, an
 });
 
 describe('operations that wait', () => {
+  const callerOf = createCallers();
+  const credentialsOf = (name: string) =>
+    new RequestCredentials({ subscriptionKey: 'k', authProviderName: 'p', authId: 'a' }, callerOf(name));
+
   async function createFixture() {
     const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });
     const store = await createMemoryStore({ retentionMs: 1000 });
@@ -205,22 +211,15 @@ describe('operations that wait', () => {
       introspection: true,
       unexpected: () => {},
     });
-    return {
-      engine,
-      bank,
-      credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
-    };
+    return { engine, bank };
   }
 
   test('a query whose client has left ends when it waits for time, though it reads nothing of the bank', async () => {
-    const { engine, bank, credentials } = await createFixture();
+    const { engine, bank } = await createFixture();
+    const credentials = credentialsOf('a');
     const ask = async (hasLeft: boolean) => {
       const holder = createTestHolder();
-      const identity = { name: 'own', group: 'own' };
-      const asked = engine.execute(
-        { query: getIntrospectionQuery() },
-        { credentials: { ...credentials, identity }, holder },
-      );
+      const asked = engine.execute({ query: getIntrospectionQuery() }, { credentials, holder });
       holder.isAbandoned = hasLeft;
       // It has begun, and goes on only when there is time.
       while (slices.hasTime);
@@ -240,12 +239,12 @@ describe('operations that wait', () => {
   });
 
   test('an operation waits while the time of an iteration is used up, and begins in the order of the callers', async () => {
-    const { engine, bank, credentials } = await createFixture();
+    const { engine, bank } = await createFixture();
     const read = vi.spyOn(bank, 'readAnswer').mockRejectedValue(new Error('no bank'));
     const ask = (name: string) =>
       engine.execute(
         { query: `{ bank { customer(customerId: "${name}") { email } } }` },
-        { credentials: { ...credentials, identity: { name, group: name } } },
+        { credentials: credentialsOf(name) },
       );
     while (slices.hasTime);
     const asked = ['greedy', 'greedy', 'greedy', 'quiet'].map(ask);
@@ -259,12 +258,12 @@ describe('operations that wait', () => {
   });
 
   test('an operation whose client leaves before it begins makes no call', async () => {
-    const { engine, bank, credentials } = await createFixture();
+    const { engine, bank } = await createFixture();
     const read = vi.spyOn(bank, 'readAnswer');
     const holder = createTestHolder();
     while (slices.hasTime);
     const query = '{ bank { customer(customerId: "A") { email } } }';
-    const asked = engine.execute({ query }, { credentials, holder });
+    const asked = engine.execute({ query }, { credentials: credentialsOf('a'), holder });
     holder.isAbandoned = true;
     expect(await asked).toEqual({ data: null });
     expect(read).not.toHaveBeenCalled();

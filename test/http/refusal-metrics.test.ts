@@ -1,7 +1,5 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRateLimiter } from '../../src/load/rate-limiter.ts';
-import type { RateRefusal } from '../../src/load/rate-limits.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { claims, createKey, type Issuer, type IssuerKey, sign, startIssuer } from '../support/issuer.ts';
 import { post, startProcess } from '../support/process.ts';
@@ -26,20 +24,6 @@ const counted = (text: string, name: string) =>
       Number(value),
     ]),
   );
-
-test('what is over the budget is counted: calls, and requests that find none left', async () => {
-  const told: RateRefusal[] = [];
-  const limiter = createRateLimiter(
-    { calls: 1, seconds: 60 },
-    { onRefusal: (refused) => void told.push(refused) },
-  );
-  const who = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
-  await limiter.take(who, 'getBranches');
-  expect(told).toEqual([]);
-  await limiter.take(who, 'getBranches').catch(() => {});
-  await limiter.secondsUntilNext(who);
-  expect(told).toEqual(['call', 'request']);
-});
 
 const head = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const chunks = `${head}Transfer-Encoding: chunked\r\n\r\n${`2710\r\n${'x'.repeat(10_000)}\r\n`.repeat(11)}`;
@@ -104,10 +88,8 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
     'why=signature': 0,
     'why=too long': 0,
   });
-  expect(counted(text, 'bankql_rate_limit_refusals_total')).toEqual({
-    'refused=call': 1,
-    'refused=request': 1,
-  });
+  // Of four calls of two operations, the first was made.
+  expect(text).toMatch(/^bankql_rate_limit_refusals_total 3$/m);
   const refused = Object.entries(counted(text, 'bankql_http_refusals_total')).filter(
     ([, count]) => count !== 0,
   );

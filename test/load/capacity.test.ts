@@ -2,11 +2,11 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
+import { nobody } from '../../src/load/callers.ts';
 import {
   Capacity,
   type Counted,
   type Holder,
-  nobody,
   overheadBytes,
   resources,
   type ShedReason,
@@ -28,7 +28,7 @@ function open(limits: Parameters<typeof capacityLimits>[0]) {
     { group = caller, isMutation = false } = {},
   ) => {
     const holder: Holder = { caller: nobody, requests: 0, arriving: 0, values: 0, unread: 0, isMutation };
-    capacity.assign(holder, caller, group);
+    capacity.assign(holder, capacity.callers.find({ name: caller, group }));
     const why = resource === 'requests' ? capacity.admit(holder) : capacity.take(holder, resource, amount);
     return { holder, why };
   };
@@ -146,6 +146,7 @@ test('each resource has its metrics', async () => {
     [...text.matchAll(new RegExp(`^${metric}\\{${label}="(.*)"\\} `, 'gm'))].map(([, value]) => value);
   expect(labels('bankql_held', 'resource')).toEqual(resources);
   expect(labels('bankql_held_max', 'resource')).toEqual(resources);
+  expect(text).toContain(`bankql_graphql_in_flight ${'requests'.length}`);
   expect(labels('bankql_requests_shed_total', 'why')).toEqual(shedReasons);
   expect(text).toContain('bankql_requests_shed_total{why="connections"} 1');
 });

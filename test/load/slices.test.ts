@@ -2,6 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as iteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Slices } from '../../src/load/slices.ts';
+import { createCallers } from '../support/callers.ts';
+
+const callerOf = createCallers();
 
 /** Slices with a clock that only work moves, and the names of the work that was done, in order. */
 function createSlices() {
@@ -18,12 +21,12 @@ function createSlices() {
     done,
     work,
     begin: (caller: string, milliseconds: number, name = caller) =>
-      slices.begin(caller, work(name, milliseconds)),
+      slices.begin(callerOf(caller), work(name, milliseconds)),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
     /** Uses up the time of this iteration. */
-    useUp: () => void slices.begin('nobody', work('used up', 10)),
+    useUp: () => void slices.begin(callerOf('nobody'), work('used up', 10)),
     /** The work of the next slices, each of which ends with `|`. */
     async slicesOf(count: number) {
       done.length = 0;
@@ -71,10 +74,10 @@ test('the time of what a piece resumes counts as its own', async () => {
   const { begin, slices, work, useUp, slicesOf } = createSlices();
   useUp();
   void slices
-    .wait({ caller: 'resumes' })
+    .wait({ caller: callerOf('resumes') })
     .then(() => {})
     .then(work('resumed', 7));
-  void slices.wait({ caller: 'resumes' }).then(work('second', 1));
+  void slices.wait({ caller: callerOf('resumes') }).then(work('second', 1));
   void begin('other', 2);
   void begin('other', 2);
   expect(await slicesOf(2)).toBe('resumed other other | second |');
@@ -112,9 +115,9 @@ test('work that fails fails for its caller, and the next goes on', async () => {
   const failing = () => {
     throw new Error('the work');
   };
-  expect(() => slices.begin('a', failing)).toThrow('the work');
+  expect(() => slices.begin(callerOf('a'), failing)).toThrow('the work');
   useUp();
-  const failed = expect(slices.begin('a', failing)).rejects.toThrow('the work');
+  const failed = expect(slices.begin(callerOf('a'), failing)).rejects.toThrow('the work');
   expect(await begin('b', 1)).toBe('b');
   await failed;
 });
@@ -124,7 +127,7 @@ test('work runs in the asynchronous context in which it was asked for', async ()
   const requests = new AsyncLocalStorage<string>();
   useUp();
   const seen = ['one', 'two'].map((name) =>
-    requests.run(name, () => slices.begin('a', () => requests.getStore())),
+    requests.run(name, () => slices.begin(callerOf('a'), () => requests.getStore())),
   );
   expect(await Promise.all(seen)).toEqual(['one', 'two']);
 });
@@ -132,12 +135,12 @@ test('work runs in the asynchronous context in which it was asked for', async ()
 test('of the operations of a caller, the first goes on to its end before the next one; beginnings alternate with that', async () => {
   const { slices, begin, work, useUp, slicesOf } = createSlices();
   const operation = (name: string) => async () => {
-    const own = { caller: 'a' };
+    const own = { caller: callerOf('a') };
     for (let piece = 1; piece <= 3; piece++) await slices.wait(own).then(work(`${name}${piece}`, 1));
   };
   const begun = [operation('x')(), operation('y')()];
   useUp();
-  begun.push((async () => slices.begin('a', operation('z')))());
+  begun.push((async () => slices.begin(callerOf('a'), operation('z')))());
   void begin('a', 1, 'last');
   expect(await slicesOf(1)).toBe('x1 last x2 x3 y1 y2 y3 z1 z2 z3 |');
   await Promise.all(begun);

@@ -65,7 +65,6 @@ const argumentTexts: Readonly<Record<string, readonly string[]>> = {
   bankId: [`"${bank}"`, '".."'],
   accountId: [`"${ids.account}"`, '"alice-savings"', '".."'],
   viewId: [`"${ids.view}"`, '".."'],
-  scope: ['VIEWS', 'PERMISSIONS'],
   customerId: [`"${ids.customer}"`, '".."'],
   branchId: [`"${ids.branch}"`, '"none"'],
   productId: [`"${ids.product}"`, '".."'],

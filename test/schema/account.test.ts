@@ -6,10 +6,11 @@ import { accountOf } from '../support/records.ts';
 const { bank, ask } = await shareBankqlFixture();
 
 const selection = 'bankId accountId viewId label';
-const list = (scope: string, view = '') =>
-  `{ bank { accounts(accountId: "ACC", scope: ${scope}${view}) { totalCount nodes { ${selection} } } } }`;
+const list = (view = '') =>
+  `{ bank { accounts(accountId: "ACC"${view}) { totalCount nodes { ${selection} } } } }`;
 const whole = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner', label: 'label' };
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
+const permissions = views.replace('views', 'permissions');
 
 describe('account', () => {
   const one = `{ bank { account(accountId: "ACC") { ${selection} } } }`;
@@ -46,25 +47,24 @@ describe('account', () => {
 
 describe('accounts', () => {
   test('answers all entries, each by its own id; one without an id among others has none, and the rest of it is there', async () => {
-    bank.on(views, {
+    bank.on(permissions, {
       body: { accounts: [accountRecord, accountOf({ id: 'B' }), { ...accountRecord, id: undefined }] },
     });
-    const result = await ask(list('VIEWS'));
+    const result = await ask(list());
     const nodes = [whole, { ...whole, accountId: 'B', label: null }, { ...whole, accountId: null }];
     expect(result).toEqual({ data: { bank: { accounts: { totalCount: 3, nodes } } } });
-    expect(bank.lines()).toEqual([views]);
+    expect(bank.lines()).toEqual([permissions]);
   });
 
-  test('asks for the scope that is named, or `views`, through the view that is named', async () => {
-    const permissions = 'GET /v1/api/banks/BANK/accounts/ACC/owner/permissions';
-    const ofPublic = 'GET /v1/api/banks/BANK/accounts/ACC/public/permissions';
+  test('asks for `permissions`, through the view that is named; `views` of the account for the other scope', async () => {
+    const ofPublic = permissions.replace('owner', 'public');
     bank.otherwise({ body: { accounts: [] } }).on(ofPublic, { body: { accounts: [accountRecord] } });
-    await ask('{ bank { accounts(accountId: "ACC") { totalCount } } }');
-    await ask(list('PERMISSIONS'));
-    expect(await ask(list('PERMISSIONS', ', viewId: "public"'))).toEqual({
+    await ask(list());
+    expect(await ask(list(', viewId: "public"'))).toEqual({
       data: { bank: { accounts: { totalCount: 1, nodes: [{ ...whole, viewId: 'public' }] } } },
     });
-    expect(bank.lines()).toEqual([views, permissions, ofPublic]);
+    await ask('{ bank { account(accountId: "ACC", viewId: "public") { views { accountId } } } }');
+    expect(bank.lines()).toEqual([permissions, ofPublic, views.replace('owner', 'public')]);
   });
 });
 

@@ -11,12 +11,12 @@ const SearchBranches = graphql(`
     $filter: BranchFilter
     $near: NearInput
     $search: String
-    $from: CoordinatesInput! = { latitude: 35.1709, longitude: 33.3589 }
   ) {
     bank {
       branches(filter: $filter, near: $near, search: $search) {
         totalCount
-        nodes { id branchId name distanceKm(from: $from) }
+        nodes { id branchId name }
+        edges { distanceKm node { branchId } }
       }
     }
   }
@@ -37,9 +37,9 @@ const nicosia = { latitude: 35.1709, longitude: 33.3589 };
 
 async function search(variables: object) {
   const result = await ask(SearchBranches, variables);
-  const { nodes, totalCount } = result.data?.bank?.branches ?? {};
+  const { nodes, edges, totalCount } = result.data?.bank?.branches ?? {};
   const ids = nodes?.map((node) => node?.branchId ?? node?.name);
-  return { nodes, totalCount, ids, failures: failuresOf(result) };
+  return { edges, totalCount, ids, failures: failuresOf(result) };
 }
 
 describe('branches of the one list', () => {
@@ -78,23 +78,37 @@ describe('branches of the one list', () => {
     expect(bank.calls.map(({ body }) => body)).toEqual(['{"id":"Q","name":"N"}']);
   });
 
-  test('say how far they are, where they say where', async () => {
-    const { nodes, failures } = await search({});
-    expect(nodes?.map((node) => node?.distanceKm && Math.round(node.distanceKm))).toEqual([
-      914,
-      62,
-      null,
-      0,
-      null,
-      null,
-    ]);
-    expect(failures).toEqual(['bank.branches.nodes.5.distanceKm BANK_BAD_RESPONSE']);
+  test('have edges that say how far they are from the place, if they say where', async () => {
+    const { edges, failures } = await search({ near: nicosia });
+    const distances = edges?.map(({ distanceKm }) => distanceKm && Math.round(distanceKm));
+    expect(distances).toEqual([0, 62, 914, null, null, null]);
+    expect(failures).toEqual(['bank.branches.edges.5.distanceKm BANK_BAD_RESPONSE']);
+    expect(bank.lines()).toEqual([list]);
   });
 
-  test('say no distance from what is no place', async () => {
-    const { failures } = await search({ from: { latitude: 0, longitude: 181 } });
-    expect(failures).toHaveLength(6);
-    expect(failures[0]).toBe('bank.branches.nodes.0.distanceKm BAD_USER_INPUT');
+  test('have no distance without a place, and each list has its own', async () => {
+    const { edges, failures } = await search({});
+    expect(edges?.map(({ distanceKm }) => distanceKm)).toEqual(Array(6).fill(null));
+    expect(failures).toEqual([]);
+    const first = (near: string) =>
+      `branches(near: ${near}, first: 1) { edges { distanceKm node { branchId } } }`;
+    const { data } = await ask<{ bank: Record<string, { edges: { distanceKm: number }[] }> }, object>(
+      `{ bank { here: ${first('{ latitude: 37.9755, longitude: 23.7348 }')} there: ${first('{ latitude: 37.9755, longitude: 23.0 }')} } }`,
+    );
+    expect(data?.bank.here?.edges).toEqual([{ distanceKm: 0, node: { branchId: 'athens' } }]);
+    expect(data?.bank.there?.edges[0]?.distanceKm).toBeCloseTo(64.4, 1);
+  });
+
+  test('that break the contract have no distance, and the error', async () => {
+    bank.on(list, { body: { branches: ['no branch', branches[0]] } });
+    const { edges, failures } = await search({ near: nicosia });
+    expect(
+      edges?.map(({ distanceKm, node }) => [distanceKm && Math.round(distanceKm), node?.branchId]),
+    ).toEqual([
+      [914, 'athens'],
+      [null, undefined],
+    ]);
+    expect(failures).toContain('bank.branches.edges.1.distanceKm BANK_BAD_RESPONSE');
   });
 });
 

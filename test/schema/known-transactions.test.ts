@@ -5,10 +5,10 @@ import { anyAnswer } from '../support/any-bank.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const Known = graphql(`
-  query Known($since: DateTime, $first: Int, $after: String) {
+  query Known($since: DateTime, $until: DateTime, $first: Int, $after: String) {
     bank {
       account(accountId: "A") {
-        knownTransactions(since: $since, first: $first, after: $after) {
+        knownTransactions(since: $since, until: $until, first: $first, after: $after) {
           totalCount
           nodes { transactionId }
           pageInfo { hasNextPage endCursor }
@@ -82,6 +82,12 @@ describe('the known transactions of an account', () => {
     expect(await fixture.idsOf()).toEqual(['PAID', 'NEW', 'OLD-2', 'OLD-1', 'UNDATED']);
     expect(fixture.bank.lines().slice(calls)).toEqual([list]);
     expect(await fixture.idsOf({ since: '2026-01-12T00:00:00Z' })).toEqual(['PAID', 'NEW']);
+    // A period ends before its end, so that the next one may begin with it.
+    const [first, end] = ['2026-01-10T00:00:00Z', '2026-01-15T00:00:00Z'];
+    expect(await fixture.idsOf({ since: first, until: end })).toEqual(['OLD-2', 'OLD-1']);
+    expect(await fixture.idsOf({ since: end })).toEqual(['PAID', 'NEW']);
+    expect(await fixture.idsOf({ until: first })).toEqual([]);
+    expect(await fixture.idsOf({ until: end })).toEqual(['OLD-2', 'OLD-1']);
   });
 
   test('are as new as the end of their request, and of one time the last that the bank names is the newest', async () => {

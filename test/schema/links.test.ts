@@ -10,20 +10,35 @@ const account = 'GET /v1/api/banks/BANK/accounts/A/owner';
 const inAccount = (selection: string) => `{ bank { account(accountId: "A") { ${selection} } } }`;
 
 describe('an account', () => {
-  test.each([
-    ['', 'permissions'],
-    ['scope: PERMISSIONS', 'permissions'],
-    ['scope: VIEWS', 'views'],
-  ])('leads to its other views, and to the accounts of its scopes (%s)', async (scope, path) => {
-    const accounts = `accounts${scope && `(${scope})`} { nodes { accountId viewId } }`;
-    const result = await ask(inAccount(`view(viewId: "public") { viewId label } ${accounts}`));
-    const view = { viewId: 'public', label: 'A as public' };
-    const nodes = [{ accountId: 'A', viewId: 'owner' }];
-    expect(result).toEqual({ data: { bank: { account: { view, accounts: { nodes } } } } });
+  test('leads to another view by its id, and to all that the bank lists of it', async () => {
+    const selection = 'view(viewId: "public") { viewId label } views { accountId viewId label }';
+    expect(await ask(inAccount(selection))).toEqual({
+      data: {
+        bank: {
+          account: {
+            view: { viewId: 'public', label: 'A as public' },
+            views: [{ accountId: 'A', viewId: 'owner', label: 'A as owner' }],
+          },
+        },
+      },
+    });
     expect(bank.lines().sort()).toEqual([
-      `${account}/${path}`,
+      `${account}/views`,
       'GET /v1/api/banks/BANK/accounts/A/public/views',
     ]);
+  });
+
+  test('has views of which each can fail by itself, and none that is not there', async () => {
+    bank.on(`${account}/views`, {
+      body: { accounts: [{ label: 1.5 }, { balance: {}, id: 'A', label: 'one' }] },
+    });
+    const result = await ask(inAccount('views { label }'));
+    expect(result.data).toEqual({ bank: { account: { views: [{ label: null }, { label: 'one' }] } } });
+    expect(failuresOf(result)).toEqual(['bank.account.views.0.label BANK_BAD_RESPONSE']);
+    bank.on(`${account}/views`, { status: 403, body: {} });
+    const refused = await ask(inAccount('views { label }'));
+    expect(refused.data).toEqual({ bank: { account: { views: null } } });
+    expect(failuresOf(refused)).toEqual(['bank.account.views FORBIDDEN']);
   });
 
   test('has no view whose id is none', async () => {
@@ -45,14 +60,12 @@ describe('a transaction', () => {
     const transaction = {
       details: { status: null, value: null },
       metadata: { comments: null },
-      thisAccountId: '',
-      thisAccount: null,
       otherAccountId: '',
       otherAccount: null,
     };
     const result = await ask(
       transactionWith(`details { status value { amount } } metadata { comments }
-        thisAccountId thisAccount { accountId } otherAccountId otherAccount { otherAccountId }`),
+        otherAccountId otherAccount { otherAccountId }`),
     );
     expect(result).toEqual({ data: { bank: { account: { transaction } } } });
     expect(bank.lines()).toEqual([path]);

@@ -226,6 +226,7 @@ test('the id of a message is that of its content: the same whenever it is read, 
 
 describe('accounts', () => {
   const views = 'GET /v1/api/banks/BANK/accounts/A/owner/views';
+  const permissions = views.replace('views', 'permissions');
   const accountOf = (id: unknown, label: string, bank_id: string | null = null) => ({
     ...accountRecord,
     id,
@@ -233,15 +234,18 @@ describe('accounts', () => {
     bank_id,
   });
   async function list(selection: string, ...accounts: object[]) {
-    bank.otherwise(({ path }) => ({ body: { uuid: path } })).on(views, { body: { accounts } });
+    bank.otherwise(({ path }) => ({ body: { uuid: path } })).on(permissions, { body: { accounts } });
     const result = await ask(`{ bank { accounts(accountId: "A") { totalCount nodes { ${selection} } } } }`);
     return { ...result, nodes: connectionIn(result.data).nodes as unknown[], failures: failuresOf(result) };
   }
 
-  test.each(['PERMISSIONS', 'VIEWS'])(
+  test.each([
+    ['permissions', (shown: string) => `accounts(accountId: "A") { nodes { ${shown} } }`],
+    ['views', (shown: string) => `account(accountId: "A") { nodes: views { ${shown} } }`],
+  ])(
     'that share an id, or have none, keep their own balances in the cache of a client (%s)',
-    async (scope) => {
-      const path = views.replace('views', scope.toLowerCase());
+    async (scope, field) => {
+      const path = views.replace('views', scope);
       const accounts = [
         ['X', '1'],
         ['X', '2'],
@@ -253,8 +257,7 @@ describe('accounts', () => {
       }));
       const shown = 'id label balance { amount }';
       bank.on(path, { body: { accounts } });
-      const query = `{ bank { accounts(accountId: "A", scope: ${scope}) { nodes { ${shown} } } } }`;
-      const { nodes } = connectionIn((await ask(query)).data);
+      const { nodes } = connectionIn((await ask(`{ bank { ${field(shown)} } }`)).data);
       expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
       expect(textOf(nodes[3]?.id)).toBe('Account:["BANK","Y","owner"]');
 
@@ -287,7 +290,7 @@ describe('accounts', () => {
       { label: 'two', ...failed },
     ]);
     expect(failures.map((line) => line.split(' ')[1])).toEqual(Array(6).fill('BANK_BAD_RESPONSE'));
-    expect(bank.lines()).toEqual([views]);
+    expect(bank.lines()).toEqual([permissions]);
   });
 
   test('that are alone without an id are the path’s', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Branch } from '../../src/contract/branch.ts';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
+import { nobody } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
@@ -10,7 +11,7 @@ import { branchesOf } from '../support/records.ts';
 
 const { bank, ask } = await shareBankqlFixture();
 
-const newWork = () => new ListWork({ budget: new AnswerBudget(unlimited), caller: 'caller' });
+const newWork = () => new ListWork({ budget: new AnswerBudget(unlimited), caller: nobody });
 
 /** Branches that count how often a search looks at their name. */
 function countedBranches(count: number) {

@@ -60,7 +60,7 @@ test.each([
   [path.transaction, of('transaction(transactionId: "T") { uuid }')],
   [
     path.transaction,
-    of('transaction(transactionId: "T") { thisAccount { accountId } otherAccount { otherAccountId id } }'),
+    of('transaction(transactionId: "T") { account { accountId } otherAccount { otherAccountId id } }'),
   ],
   [path.branches, of('bank { bankId branches { totalCount } }')],
   [path.customer, inBank('customer(customerId: "C") { banks { bankId id } }')],
@@ -171,8 +171,8 @@ describe('each record is read once', () => {
       2,
       of('label otherAccounts { nodes { account { label otherAccounts { nodes { account { iban } } } } } }'),
     ],
-    [2, of('label transaction(transactionId: "T") { uuid account { label } thisAccount { label } }')],
-    [1, of('label bank { accounts(accountId: "A") { nodes { label } } }')],
+    [2, of('label transaction(transactionId: "T") { uuid account { label } }')],
+    [1, of('label views { label }')],
     [
       1,
       of(
@@ -199,7 +199,7 @@ describe('each record is read once', () => {
     [1, of(`a: ${otherWith('')} b: ${otherWith(', id: null')}`)],
     [2, of(`a: ${otherWith('')} b: ${otherWith(', id: "J"')}`)],
     [2, inBank(`a: ${accountThrough('v')} b: ${accountThrough('w')}`)],
-    [2, of('a: accounts(scope: VIEWS) { totalCount } b: accounts(scope: PERMISSIONS) { totalCount }')],
+    [2, of('views { label } label bank { accounts(accountId: "A") { totalCount } }')],
   ])('%i for %s', async (count, document) => {
     expect((await run(document)).lines).toHaveLength(count);
   });

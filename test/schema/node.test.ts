@@ -12,7 +12,7 @@ const types = [
   ['Account', '{ bank { account(accountId: "A") { id label } } }', 'label', 'GET /accounts/A/owner/views'],
   [
     'Account',
-    '{ bank { accounts(accountId: "A", viewId: "v w", scope: PERMISSIONS) { nodes { id label } } } }',
+    '{ bank { accounts(accountId: "A", viewId: "v w") { nodes { id label } } } }',
     'label',
     'GET /accounts/A/v%20w/views',
   ],

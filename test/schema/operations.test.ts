@@ -27,3 +27,14 @@ test.each(Object.values(operations))(
     else expect(sentJson(call)).toEqual(sentJson({ ...call, body: sent }));
   },
 );
+
+test.each([
+  ['views', '{ bank { account(accountId: "A", viewId: "V") { views { label } } } }'],
+  ['permissions', '{ bank { accounts(accountId: "A", viewId: "V") { nodes { label } } } }'],
+])('getAccountsScope is reached with the scope %s for each account and view', async (scope, document) => {
+  bank.otherwise({ body: { accounts: [{ balance: {}, id: 'A', label: scope }] } });
+  const result = await ask(document);
+  expect(JSON.stringify(result)).toContain(`"label":"${scope}"`);
+  expect(result.errors).toBeUndefined();
+  expect(bank.lines()).toEqual([`GET /v1/api/banks/BANK/accounts/A/V/${scope}`]);
+});

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { decodeGlobalId, encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
+import type { PayeeInput } from '../generated/graphql.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
@@ -40,7 +41,7 @@ async function start() {
   fixture.bank.otherwise(anyAnswer);
   const pay = (
     key: string,
-    to: object = { accountId: 'B' },
+    to: PayeeInput = { accountId: 'B' },
     headers: Readonly<Record<string, string>> = credentials,
   ) =>
     fixture.ask(

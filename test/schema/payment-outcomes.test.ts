@@ -24,7 +24,7 @@ const kinds = {
     accepted: requested,
   },
 };
-const recorded = '{ payment(idempotencyKey: "key") { state trackId code operation } }';
+const recorded = '{ payment(idempotencyKey: "key") { state trackId code: failureCode operation } }';
 
 const secret = 'the word of the bank';
 const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | undefined])[] = [

@@ -8,7 +8,7 @@ const WholePayment = graphql(`
   query WholePayment($key: String!) {
     payment(idempotencyKey: $key) {
       idempotencyKey state operation bankId accountId value { currency amount } trackId createdAt updatedAt
-      transactionId status code
+      transactionId status failureCode
     }
   }
 `);
@@ -73,7 +73,7 @@ describe('payment', () => {
       updatedAt: '2026-01-02T03:04:05.678Z',
       transactionId: null,
       status: null,
-      code: null,
+      failureCode: null,
     };
     expect(await ask(WholePayment, key)).toEqual({ data: { payment: pending } });
 
@@ -112,13 +112,13 @@ describe('payment', () => {
     await using fixture = await startPaying();
     const stateOf = async () => (await fixture.ask(WholePayment, key)).data?.payment;
     fixture.pass(testLeaseMs + 1);
-    expect(await stateOf()).toMatchObject({ state: 'UNKNOWN', code: 'OUTCOME_UNKNOWN' });
+    expect(await stateOf()).toMatchObject({ state: 'UNKNOWN', failureCode: 'OUTCOME_UNKNOWN' });
     expect(failuresOf(await fixture.ask(PayForPayment, { input }))).toEqual([
       'makeTransaction OUTCOME_UNKNOWN',
     ]);
     fixture.release();
     expect((await fixture.paying).errors).toBeUndefined();
-    expect(await stateOf()).toMatchObject({ state: 'DONE', code: null });
+    expect(await stateOf()).toMatchObject({ state: 'DONE', failureCode: null });
     expect(fixture.bank.calls).toHaveLength(1);
   });
 

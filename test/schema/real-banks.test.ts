@@ -33,7 +33,7 @@ const holders =
 const messages = '{ bank { messages { nodes { message date } } } }';
 const transaction = `{ bank { account(accountId: "ACC") { transaction(transactionId: "TX") {
   details { type value { amount } newBalance { amount } } metadata { comments tags where narrative }
-  thisAccountId thisAccount { bankId accountId } otherAccountId
+  otherAccountId
 } } } }`;
 const requests = `{ bank { account(accountId: "ACC") { transactionRequests { nodes {
   challenge transactionIds transactions { transactionId } value { amount } from { accountId }
@@ -240,16 +240,6 @@ test('a value whose meaning is not certain fails its field, and no other', async
   expect(fixture.drifts).toEqual(['getAccountsScope amount']);
 });
 
-test('the bank that an object in an id’s place names is the one whose account is read', async () => {
-  await using fixture = await fixtureWith({
-    body: { ...transactionRecord, this_account: { id: 'a-1', bank_id: 'B2' } },
-  });
-  const result = await fixture.ask(transaction);
-  expect(result.data).toMatchObject({
-    bank: { account: { transaction: { thisAccount: { bankId: 'B2', accountId: 'a-1' } } } },
-  });
-});
-
 describe('status 200', () => {
   test.each([
     ['a text', { error: 'no such customer' }, 'no such customer'],
@@ -325,18 +315,20 @@ test('an integer as an id is asked for by its digits, and found by them', async 
     .on('GET /v1/api/banks/BANK/accounts/12345/owner/views', {
       body: accounts({ ...accountRecord, id: 12345 }),
     })
-    .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transactions/7/transaction', {
-      body: { ...transactionRecord, id: 7, this_account: 12345 },
+    .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transaction-requests', {
+      body: { 'transaction-requests': [{ from: { account_id: 12345 } }] },
     });
   const result = await fixture.ask(`{ bank {
     branch(branchId: "12345") { id branchId }
-    account(accountId: "ACC") { transaction(transactionId: "7") { thisAccount { accountId label } } }
+    account(accountId: "ACC") { transactionRequests { nodes { from { account { accountId label } } } } }
   } }`);
   expect(result).toEqual({
     data: {
       bank: {
         branch: { id: Buffer.from('Branch:["BANK","12345"]').toString('base64url'), branchId: '12345' },
-        account: { transaction: { thisAccount: { accountId: '12345', label: 'label' } } },
+        account: {
+          transactionRequests: { nodes: [{ from: { account: { accountId: '12345', label: 'label' } } }] },
+        },
       },
     },
   });
@@ -374,7 +366,8 @@ describe('a single account', () => {
         },
       },
     });
-    expect(fixture.bank.lines().toSorted()).toEqual([views.replace(/views$/, 'account'), views]);
+    const [one, all] = ['account', 'permissions'].map((scope) => views.replace(/views$/, scope));
+    expect(fixture.bank.lines().toSorted()).toEqual([one, all]);
   });
 });
 

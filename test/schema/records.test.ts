@@ -277,7 +277,7 @@ const types: readonly RecordType[] = [
         newBalance { currency amount } pausedByIpAddress pausedByUserId posted postedByIpAddress postedByUserId
         status type value { currency amount }
       }
-      metadata { comments narrative tags where } thisAccountId thisAccount { bankId accountId viewId } otherAccountId
+      metadata { comments narrative tags where } otherAccountId
       otherAccount { bankId accountId viewId otherAccountId }
       bankId accountId viewId transactionId account { bankId accountId viewId }
     } } } }`,
@@ -301,19 +301,14 @@ const types: readonly RecordType[] = [
         type: 'details-type',
         value: { currency: 'value-currency', amount: '-0.010' },
       },
-      metadata: { comments: 'comments', narrative: 'narrative', tags: 'tags', where: 'where' },
-      thisAccountId: 'this-account',
-      thisAccount: { ...viewed, accountId: 'this-account' },
+      metadata: { comments: 'comments', narrative: 'narrative', tags: ['tags'], where: 'where' },
       otherAccountId: 'other-account',
       otherAccount: { ...viewed, otherAccountId: 'other-account' },
     },
     least: {},
     ofIds: { ...viewed, transactionId: 'TX', account: viewed },
     values: [
-      ...booleans(
-        'uuid, details.description, details.value, metadata.where',
-        'this_account: thisAccountId thisAccount',
-      ),
+      ...booleans('uuid, details.description, details.value, metadata.where, metadata.tags'),
       ['details', 'x', 'details'],
       ['details.status', {}, 'details.status'],
       ['details.new_balance.amount', undefined, 'details.newBalance.amount'],
@@ -343,7 +338,7 @@ const types: readonly RecordType[] = [
       value: { currency: 'request-currency', amount: '12.50' },
       from: named('from-bank', 'from-account'),
       to: named('to-bank', 'to-account'),
-      transactionIds: 'TX-1, TX-2',
+      transactionIds: ['TX-1', 'TX-2'],
       transactions: [
         { ...viewed, transactionId: 'TX-1' },
         { ...viewed, transactionId: 'TX-2' },

@@ -103,7 +103,7 @@ test.each([
   expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
 });
 
-test('precise fields stand beside the texts of the bank, which stay as they are', async () => {
+test('times stand beside the texts of the bank, which stay as they are; texts that are lists are lists', async () => {
   bank.on(`GET ${account}/transactions/T/transaction`, {
     body: {
       details: {
@@ -127,9 +127,9 @@ test('precise fields stand beside the texts of the bank, which stay as they are'
       account(accountId: "A") {
         transaction(transactionId: "T") {
           details { posted postedAt completed completedAt value { amount currency } }
-          metadata { tags tagList }
+          metadata { tags }
         }
-        transactionRequests { nodes { transactionIds transactionIdList startedAt endedAt } }
+        transactionRequests { nodes { transactionIds startedAt endedAt } }
       }
       messages { nodes { date sentAt } }
     }
@@ -146,13 +146,12 @@ test('precise fields stand beside the texts of the bank, which stay as they are'
             completedAt: null,
             value: { amount: '-3.10', currency: 'eur' },
           },
-          metadata: { tags: 'home, monthly,', tagList: ['home', 'monthly'] },
+          metadata: { tags: ['home', 'monthly'] },
         },
         transactionRequests: {
           nodes: [
             {
-              transactionIds: 'T1 T2,T3',
-              transactionIdList: ['T1', 'T2', 'T3'],
+              transactionIds: ['T1', 'T2', 'T3'],
               startedAt: '2026-01-02T00:00:00.000Z',
               endedAt: null,
             },

@@ -460,6 +460,8 @@ describe('annotateTransaction', () => {
 
   test.each([
     ['tags: "t"', { metadata: { comments: '', tags: 't' } }, 'tags'],
+    ['tags: ["home", " by month "]', { metadata: { comments: '', tags: 'home,by month' } }, 'tags'],
+    ['tags: []', { metadata: { comments: '', tags: '' } }, 'tags'],
     ['comments: "c"', { metadata: { comments: 'c' } }, 'comments'],
     ['where: null', {}, 'where'],
   ])('without metadata, { %s } makes %j, of the type that it names', async (changes, made, type) => {

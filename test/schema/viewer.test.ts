@@ -271,23 +271,23 @@ describe('an account of a list', () => {
     fixture.bank
       .on(below('A', three[0] ?? ''), { body: { 'transaction-requests': [{ from: { account_id: 'A' } }] } })
       .on(below('A', three[1] ?? ''), { body: { otherAccounts: [{ bank: 'BANK', id: 'A' }] } })
-      .on(below('A', three[2] ?? ''), { body: { details: {}, this_account: 'B' } });
+      .on(below('A', three[2] ?? ''), { body: { details: {} } });
     const { data, errors } = await fixture.in(`transactionRequests { nodes { from { account { label } } } }
       otherAccounts { nodes { linkedAccount { label } } }
-      transaction(transactionId: "T") { thisAccount { label } account { label } }`);
+      transaction(transactionId: "T") { account { label } }`);
     expect(errors).toBeUndefined();
     expect(Object(data).viewer.accounts.nodes[0]).toEqual({
       transactionRequests: { nodes: [{ from: { account: { label: 'A as owner' } } }] },
       otherAccounts: { nodes: [{ linkedAccount: { label: 'A as owner' } }] },
-      transaction: { thisAccount: { label: 'B as owner' }, account: { label: 'A in the list' } },
+      transaction: { account: { label: 'A in the list' } },
     });
-    expect(fixture.bank.lines()).toEqual(expect.arrayContaining([alone('A'), alone('B')]));
+    expect(fixture.bank.lines()).toEqual(expect.arrayContaining([alone('A')]));
   });
 
   test('is read anew behind a write', async () => {
     await using fixture = await startWith(inList('A'));
     const put = `putAccount(input: { accountId: "A", account: { balance: {} } }) {
-      account { label accounts { nodes { view(viewId: "owner") { label } } } }
+      account { label bank { accounts(accountId: "A") { nodes { view(viewId: "owner") { label } } } } }
     }`;
     await fixture.ask(`mutation { a: ${put} b: ${put} }`);
     const one = ['PUT /v1/api/banks/BANK/accounts/A', alone('A'), list];

@@ -8,7 +8,7 @@ import type { JwtOptions, TokenRefusal } from '../../src/http/auth/jwt-options.t
 import { NodeExchange } from '../../src/http/exchange.ts';
 import { createHandle, type HandleOptions } from '../../src/http/handle.ts';
 import { type Listening, listen } from '../../src/http/listen.ts';
-import { limitBank } from '../../src/load/rate-limits.ts';
+import type { RateLimiter } from '../../src/load/rate-limit.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
@@ -54,6 +54,7 @@ export interface TestOptions extends Partial<Omit<HandleOptions, 'bank' | 'logge
   /** Tokens say who calls; headers do where it is left out. */
   readonly identity?: JwtOptions;
   readonly onTokenRefusal?: (why: TokenRefusal) => void;
+  readonly rateLimiter?: RateLimiter | null;
 }
 
 /** The default options of every bank client in the tests: what is not about a deadline waits for longer than any machine needs. */
@@ -135,24 +136,23 @@ export async function testOptions({
   now,
   identity,
   onTokenRefusal,
+  rateLimiter = null,
   ...options
 }: TestOptions) {
   const log: string[] = [];
   const audit: AuditEntry[] = [];
   const logger = pino(logOptions('trace'), { write: (line: string) => void log.push(line) });
-  const { rateLimiter = null } = options;
-  const client = frozenAnswers(
+  const bank = frozenAnswers(
     createBankClient({
       baseUrl: bankUrl,
       ...bankDefaults,
       onCall: (call) => logger.debug(call, 'bank call'),
+      rateLimiter,
       ...bankOptions,
     }),
   );
-  const bank = limitBank(client, rateLimiter);
   const payments = createPaymentService({
     bank,
-    admit: rateLimiter?.take,
     store: store ?? createMemoryStore({ retentionMs: 86_400_000, ...(now && { now }) }),
     leaseMs: testLeaseMs,
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,

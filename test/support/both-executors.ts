@@ -15,6 +15,7 @@ import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budge
 import { PreparedOperation } from '../../src/executor/compile.ts';
 import { execute as executePrepared } from '../../src/executor/execute.ts';
 import type { ExecuteOptions } from '../../src/executor/execution.ts';
+import { nobody } from '../../src/load/callers.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
 
@@ -53,7 +54,7 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
     runWithin: async (answerLimits: AnswerLimits) =>
       executePrepared(prepared, undefined, variablesOf({}), {
         budget: new AnswerBudget(answerLimits),
-        caller: '',
+        caller: nobody,
       }),
     reference: async (variableValues: RawVariables = {}, contextValue: unknown = undefined) =>
       execute({ schema, document, variableValues, contextValue, operationName }),

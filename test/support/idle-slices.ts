@@ -1,3 +1,4 @@
+import { nobody } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { turns } from './waits.ts';
 
@@ -5,6 +6,6 @@ import { turns } from './waits.ts';
 export async function idleSlices(): Promise<void> {
   while (slices.hasTime);
   // The operation that comes last goes last.
-  await slices.wait({ caller: '' });
+  await slices.wait({ caller: nobody });
   await turns();
 }

@@ -1,7 +1,13 @@
+/** What `to` of a payment takes. */
+export interface Payee {
+  readonly accountId: string;
+  readonly bankId?: string;
+}
+
 /** A transfer as the person filled it in. */
 export interface Draft {
   readonly accountId: string;
-  readonly to: string;
+  readonly to: Payee;
   readonly payee: string;
   readonly amount: string;
   readonly currency: string;

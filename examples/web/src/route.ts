@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Where the person is, by the address after its `#`: `#/account/alice-current` and `#/pay/<draft>?to=payee-books`. */
+/** Where the person is, by the address after its `#`: `#/account/alice-current` and `#/pay/<draft>?to=<the payee's id>`. */
 export interface Route {
   readonly view: string;
   readonly id: string;

@@ -74,7 +74,7 @@ export function useTransfer(id: string) {
       keepDraft(id, draft);
       const input = {
         accountId,
-        to: { accountId: to },
+        to,
         value: { amount, currency },
         description: description || null,
       };

@@ -1,11 +1,12 @@
 import {
+  type CredentialName,
   type Credentials,
   credentialHeaders,
-  type Identity,
   secretsOf,
   validateCredential,
 } from '../../bank/credentials.ts';
 import { badUserInput } from '../../errors.ts';
+import type { Identity } from '../../load/callers.ts';
 import { headerValues, type IncomingHead, queryOf } from '../head.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -17,7 +18,7 @@ const headers = {
   subscriptionKey: credentialHeaders.subscriptionKey.toLowerCase(),
   authProviderName: credentialHeaders.authProviderName.toLowerCase(),
   authId: credentialHeaders.authId.toLowerCase(),
-} as const satisfies Record<keyof Credentials, string>;
+} as const satisfies Record<CredentialName, string>;
 
 /** Matches a query that may contain the key's name, plain or percent-encoded. */
 const mayBeKey = /subscription|%/;
@@ -62,7 +63,7 @@ function identityOf(
 }
 
 function readCredentials(request: IncomingHead): Credentials {
-  const read = (name: keyof Credentials, others: readonly string[] = []) => {
+  const read = (name: CredentialName, others: readonly string[] = []) => {
     const given = headerValues(request.rawHeaders, headers[name]);
     const values = others.length === 0 ? given : [...given, ...others];
     // A header without a value counts as absent: an operation that requires it reports the error.

@@ -87,7 +87,6 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       const { keys, dropped } = await fetchKeys(address, init, proxy);
       if (dropped !== skipped) onSkipped?.(dropped);
       [askedAt, loadedAt, hasFailed, skipped] = [begun, now(), false, dropped];
-      sets++;
       return Response.json({ keys });
     } catch (error) {
       hasFailed = true;
@@ -99,16 +98,17 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   // jose would make all callers wait for a set that is too old. Its cooldown uses the clock of the system, which may be set back.
   const options = { timeoutDuration: timeoutMs, cacheMaxAge: Infinity, cooldownDuration: Infinity };
   const jwks = createRemoteJWKSet(new URL(url), { ...options, [customFetch]: load });
-  const reload = (): Promise<boolean> =>
-    jwks.reload().then(
-      () => true,
-      () => false,
-    );
+  /** Errors: JwksUnavailable. */
+  async function reload(): Promise<void> {
+    await jwks.reload();
+    // Only now: what was verified with the earlier set must not pass for verified with this one.
+    sets++;
+  }
 
   const find: JWTVerifyGetKey = async (header, token) => {
     const arrivedAt = now();
     if (age() >= refreshMs) {
-      const reloaded = reload();
+      const reloaded = reload().catch(() => {});
       if (age() >= graceMs || (age() >= maxAgeMs && !hasFailed)) await reloaded;
       if (age() >= graceMs) throw new JwksUnavailable(waitMs());
     }
@@ -118,14 +118,17 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
     // A fetch that began before the token came may not know its key.
-    while (askedAt < arrivedAt) await jwks.reload();
+    while (askedAt < arrivedAt) await reload();
     return jwks(header, token);
   };
 
   return Object.assign(find, {
     reload() {
       restedAt = Number.NEGATIVE_INFINITY;
-      return reload();
+      return reload().then(
+        () => true,
+        () => false,
+      );
     },
     current: () => (age() >= refreshMs ? null : sets),
   });

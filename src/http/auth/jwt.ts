@@ -2,7 +2,12 @@ import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
+import {
+  type Credentials,
+  credentialHeaders,
+  secretsOf,
+  validateCredential,
+} from '../../bank/credentials.ts';
 import { requestSentNothing } from '../../errors.ts';
 import { RequestError, retryLaterError } from '../../graphql/errors.ts';
 import { headerValues, type IncomingHead } from '../head.ts';
@@ -54,24 +59,17 @@ export function authenticateByToken(
    * The callers of verified tokens, by the tokens' hashes; each with its expiry in seconds since 1970, and the number of the
    * key set.
    */
-  const verified = new LRUCache<string, { caller: Caller; until: number; keySet: number }>({
+  const verified = new LRUCache<string, { caller: Credentials; until: number; keySet: number }>({
     max: maxVerified,
   });
 
-  /**
-   * The caller of a token that was verified with the current keys and has not expired; undefined if the token has to be
-   * verified.
-   */
-  function known(id: string): Caller | undefined {
-    const { caller, until = 0, keySet } = verified.get(id) ?? {};
-    return keySet === keys.current() && Date.now() / 1000 < until ? caller : undefined;
-  }
-
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
-  async function verify(token: string): Promise<Caller> {
+  async function verify(token: string): Promise<Credentials> {
     const id = hash('sha256', token, 'base64');
-    const before = known(id);
-    if (before !== undefined) return before;
+    const keySet = keys.current();
+    const known = verified.get(id);
+    if (known !== undefined && known.keySet === keySet && Date.now() / 1000 < known.until)
+      return known.caller;
     if (token.length > maxTokenLength) throw new TokenTooLong();
     refuseExpired(token);
     const payload = await payloadOf(token);
@@ -85,7 +83,7 @@ export function authenticateByToken(
     const authProviderName = read(providerClaim, credentialHeaders.authProviderName);
     const authId = read(authIdClaim, credentialHeaders.authId);
     const name = `subject ${authProviderName}\n${authId}`;
-    const caller: Caller = {
+    const caller: Credentials = {
       subscriptionKey,
       authProviderName,
       authId,
@@ -93,7 +91,6 @@ export function authenticateByToken(
       identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
-    const keySet = keys.current();
     if (keySet !== null) verified.set(id, { caller, until: (payload.exp ?? 0) + clockSkew, keySet });
     return caller;
   }

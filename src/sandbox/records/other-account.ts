@@ -20,14 +20,14 @@ function payee(
 const payeeTable = `
   payee-employer | employer | Μεσόγειος Τεχνολογία ΑΕ | Ελληνική Δοκιμαστική | GR 01101250000000012300695 | TSTAGRAA
   payee-landlord | landlord | Ανδρέας Ιωάννου | Τράπεζα Δοκιμών | CY 002001280000001200527600 | TSTBCY2N
-  payee-bakery | shop | Пекарна „Зора“ | Тестова банка | BG TSTB96611020345678
+  payee-bakery | shop | Пекарна „Зора“ | Тестова банка | BG TSTB96611020345678 | TSTBBGSF
   payee-books | shop | 紀伊國屋書店 | テスト銀行 | 0012345 | TSTBJPJT
-  payee-market | shop | سوق النور | بنك الاختبار | EG 0019000500000000263180002
+  payee-market | shop | سوق النور | بنك الاختبار | EG 0019000500000000263180002 | TSTBEGCX
   payee-rail | travel | Reisebahn Süd GmbH | Testbank Berlin | DE 100500001234567890 | TSTBDEBB
-  payee-insurance | insurance | Assurances Étoile | Banque d’Essai | FR 20041010050500013M02606
-  payee-electricity | utility | Αρχή Ηλεκτρισμού | Τράπεζα Δοκιμών | CY 002001280000001200527611
+  payee-insurance | insurance | Assurances Étoile | Banque d’Essai | FR 20041010050500013M02606 | TSTBFRPP
+  payee-electricity | utility | Αρχή Ηλεκτρισμού | Τράπεζα Δοκιμών | CY 002001280000001200527611 | TSTBCY2N
   payee-museum | culture | ეროვნული მუზეუმი | სატესტო ბანკი | GE TB0000000101904917
-  payee-helper | person | Nightingale | Test Bank London | GB TSTB60161331926819`;
+  payee-helper | person | Nightingale | Test Bank London | GB TSTB60161331926819 | TSTBGB2L`;
 
 const [employer, ...commonPayees] = rowsOf(payeeTable).map(
   ([id = '', kind = '', name = '', bank = '', account = '', swift_bic]) => {
@@ -46,8 +46,14 @@ export const payeesOf = (accountIndex: number): readonly (OtherAccount & { id: s
 
 /** Payees whose transfers do not complete. alice-current lacks them, because the README shows its counterparties. */
 const troubled = [
-  payee('payee-closed', 'closed account', 'Gone Away Ltd', 'Test Bank London', { IBAN: closedAccount }),
-  payee('payee-slow', 'slow bank', 'Slow & Sure', 'Test Bank London', { IBAN: slowAccount }),
+  payee('payee-closed', 'closed account', 'Gone Away Ltd', 'Test Bank London', {
+    IBAN: closedAccount,
+    swift_bic: 'TSTBGB2L',
+  }),
+  payee('payee-slow', 'slow bank', 'Slow & Sure', 'Test Bank London', {
+    IBAN: slowAccount,
+    swift_bic: 'TSTBGB2L',
+  }),
 ];
 
 const trades = 'Печатница Склад Млекарна Цветарница Керамика Παραγωγή Logistik Textile'.split(' ');

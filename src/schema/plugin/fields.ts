@@ -52,16 +52,16 @@ export function fieldsOf(
 ): FieldMap {
   const map: FieldMap = {};
   for (const field of recordFields(record)) {
-    const { name, isList, also } = field;
+    const { name, isList, also, listOf: parts } = field;
     if (field.isOwnId || omit.includes(name)) continue;
     const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
     // The contract's shape guarantees the type of the value.
     const resolve = resolverOf(field, holder) as () => never;
     const options = { description: descriptionOf(field, 'answer'), resolve };
     map[name] = isList
-      ? t.field({ ...options, type: [type], nullable: { list: true, items: true } })
+      ? t.field({ ...options, type: [type], nullable: { list: true, items: parts === undefined } })
       : t.field({ ...options, type });
-    if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
+    if (also !== undefined) map[also.name] = dateField(t, field, also, holder);
   }
   return map;
 }
@@ -81,7 +81,10 @@ export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
   };
 }
 
-const resolverOf = ({ rest, isOnlyEntry, type }: Field, holder: Holder) => {
+const resolverOf = (field: Field, holder: Holder) => {
+  const { rest, isOnlyEntry, type, listOf: parts } = field;
+  if (parts !== undefined)
+    return ofSource((parent: Parent) => partsOfText(parts, recordIn(parent, holder)[rest]));
   if (isOnlyEntry) return ofSource((parent: Parent) => listOf(recordIn(parent, holder)[rest]));
   if (typeof type === 'string' || !isPlaced(type)) return propertyResolver(rest, holder);
   return ofSource((parent: Parent) => partsOf(parent, recordIn(parent, holder)[rest]));
@@ -103,35 +106,29 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
-function preciseField(
-  t: ObjectFields<Parent>,
-  field: Field,
-  also: NonNullable<Field['also']>,
-  holder: Holder,
-) {
+/** A text; null for any other value. Errors: the BANK_BAD_RESPONSE in its place. */
+function textOf(value: unknown): string | null {
+  const text = unwrap(value);
+  return typeof text === 'string' ? text : null;
+}
+
+/** The parts of a text that is a list. Errors: the BANK_BAD_RESPONSE in its place. */
+const partsOfText = (parts: 'String' | 'ID', value: unknown): string[] | undefined =>
+  textOf(value)
+    // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
+    ?.split(parts === 'ID' ? /[\s,]+/ : ',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+/** The date in the text of another field. Errors: the BANK_BAD_RESPONSE in the place of the text. */
+function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
   const { description, rest } = field;
-  const textIn = (record: Values): string | null => {
-    const text = unwrap(record[rest]);
-    return typeof text === 'string' ? text : null;
-  };
-  if ('list' in also)
-    return t.field({
-      type: [also.list],
-      description: `${description} As a list. REST \`${rest}\`.`,
-      resolve: (parent) =>
-        textIn(recordIn(parent, holder))
-          // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
-          ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
-          .map((entry) => entry.trim())
-          .filter((entry) => entry !== ''),
-    });
   return t.field({
     type: 'DateTime',
     description: `${description} Null if unreadable. REST \`${rest}\`.`,
     resolve: (parent, _args, { bankql: { session } }: ResolverContext) => {
       const record = recordIn(parent, holder);
-      const text = textIn(record);
+      const text = textOf(record[rest]);
       if (!text) return null;
       const date = parseDateTime(text);
       if (date === null) session.noteDrift({ operation: also.dateOf, field: rest }, record);

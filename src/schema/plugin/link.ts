@@ -83,6 +83,8 @@ fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecor
 export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends InputFieldMap> {
   readonly description: string;
   readonly args?: Args;
+  /** If the list is always there. */
+  readonly nullable?: { readonly list: false; readonly items: true };
   /** The list, in the parent's record. */
   readonly entries: (
     parent: Parent,
@@ -101,7 +103,7 @@ fieldsProto.links = function links(ref, { entries, ids, ...options }) {
     );
   };
   return this.field(
-    fieldOptions({ ...options, type: [ref], nullable: { list: true, items: true }, resolve }),
+    fieldOptions({ nullable: { list: true, items: true }, ...options, type: [ref], resolve }),
   );
 };
 

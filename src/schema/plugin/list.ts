@@ -1,5 +1,6 @@
 import {
   type FieldKind,
+  type FieldMap,
   type InputFieldMap,
   type InputShapeFromFields,
   type ObjectRef,
@@ -9,7 +10,7 @@ import { badUserInput } from '../../errors.ts';
 import { propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
-import type { Types } from '../builder.ts';
+import type { ObjectFields, Types } from '../builder.ts';
 import type { ReadContext, ResolverContext } from '../context.ts';
 import type { ListWork } from '../list-work.ts';
 import { fieldOptions } from './link.ts';
@@ -69,13 +70,19 @@ export interface Edge<Node> {
   readonly cursor: string;
 }
 
+/** What an edge asks its page for. */
+interface PageOfEdge {
+  readonly args: object;
+  cursorAt(index: number): string;
+}
+
 /** Its cursor costs more than the rest of it, and is seldom selected: it is made when it is read. */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
-  readonly #page: { cursorAt(index: number): string };
+  readonly #page: PageOfEdge;
   readonly #index: number;
 
-  constructor(node: Node, page: { cursorAt(index: number): string }, index: number) {
+  constructor(node: Node, page: PageOfEdge, index: number) {
     this.node = node;
     this.#page = page;
     this.#index = index;
@@ -83,6 +90,11 @@ class ListedEdge<Node> implements Edge<Node> {
 
   get cursor(): string {
     return this.#page.cursorAt(this.#index);
+  }
+
+  /** The arguments of the list. */
+  get args(): object {
+    return this.#page.args;
   }
 }
 
@@ -96,6 +108,7 @@ class ListedEdge<Node> implements Edge<Node> {
 // major collection.
 export class Page<Item, Node> {
   readonly totalCount: number;
+  readonly args: object;
   readonly #list: readonly Item[];
   readonly #start: number;
   readonly #end: number;
@@ -108,10 +121,12 @@ export class Page<Item, Node> {
     toNode: ToNode<Item, Node>,
     { lists }: { readonly lists: Pick<ListWork, 'charge'> },
     nameOf: NameOf = nameById,
+    args: object = {},
   ) {
     const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
     const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
     this.totalCount = list.length;
+    this.args = args;
     this.#list = list;
     this.#end = Math.min(Math.max(to, from), from + first);
     this.#start = Math.max(from, this.#end - last);
@@ -192,27 +207,37 @@ const connectionTo = (
   builder: PothosSchemaTypes.SchemaBuilder<Types>,
   type: ObjectRef<Types, unknown>,
   plural: string,
+  edge: AnyEdgeFields | undefined,
 ) =>
   getOrMake(connections, type, () =>
-    builder.connectionObject({
-      type,
-      name: `${type.name}Connection`,
-      description: `All ${plural}, or a page. Costs no further REST call.`,
-      fields: (t) => ({
-        nodes: t.field({
-          type: [type],
-          nullable: { list: true, items: true },
-          // A page creates its nodes without edges, and knows how many they are.
-          resolve: propertyResolver('nodes') as () => Iterable<unknown>,
+    builder.connectionObject(
+      {
+        type,
+        name: `${type.name}Connection`,
+        description: `All ${plural}, or a page. Costs no further REST call.`,
+        fields: (t) => ({
+          nodes: t.field({
+            type: [type],
+            nullable: { list: false, items: true },
+            // A page creates its nodes without edges, and knows how many they are.
+            resolve: propertyResolver('nodes') as () => Iterable<unknown>,
+          }),
+          totalCount: t.int({
+            nullable: false,
+            description: totalCountDescription,
+            resolve: propertyResolver('totalCount') as () => number,
+          }),
         }),
-        totalCount: t.int({
-          nullable: false,
-          description: totalCountDescription,
-          resolve: propertyResolver('totalCount') as () => number,
-        }),
-      }),
-    }),
+      },
+      edge && { fields: edge },
+    ),
   );
+
+/** The fields of an entry that depend on the arguments of its list. */
+type EdgeFields<Node, Args extends InputFieldMap> = (
+  t: ObjectFields<Edge<Node | Error> & { readonly args: InputShapeFromFields<Args> }>,
+) => FieldMap;
+type AnyEdgeFields = (t: ObjectFields<{ cursor: string; node: unknown }>) => FieldMap;
 
 interface ListOptions<Parent, ListIds, Item, Args extends InputFieldMap> {
   readonly description: string;
@@ -228,12 +253,11 @@ interface ListOptions<Parent, ListIds, Item, Args extends InputFieldMap> {
   ) => Promise<readonly Item[]>;
 }
 
-export type BankListOptions<Parent, T extends BankTypes, Args extends InputFieldMap> = ListOptions<
-  Parent,
-  T['ListIds'],
-  T['Item'],
-  Args
->;
+export interface BankListOptions<Parent, T extends BankTypes, Args extends InputFieldMap>
+  extends ListOptions<Parent, T['ListIds'], T['Item'], Args> {
+  /** Further fields of the entries, of the first list of these records. */
+  readonly edge?: EdgeFields<T['Ids'] & { readonly record: T['Item'] }, Args>;
+}
 
 export interface PartListOptions<Parent, Item, Args extends InputFieldMap> {
   readonly description: string;
@@ -258,11 +282,16 @@ const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBui
 fieldsProto.bankList = function bankList(
   this: typeof fieldsProto,
   ref: ObjectRef<Types, unknown>,
-  { description, args, ...list }: { readonly description: string; readonly args?: InputFieldMap },
+  {
+    description,
+    args,
+    edge,
+    ...list
+  }: { readonly description: string; readonly args?: InputFieldMap; readonly edge?: AnyEdgeFields },
 ) {
   const isOfRecords = ref instanceof BankRef;
   const { plural } = isOfRecords ? ref : (list as AnyPartList);
-  const type = connectionTo(this.builder, ref, plural);
+  const type = connectionTo(this.builder, ref, plural, edge);
   const resolverOn = isOfRecords ? pagesOfRecords(ref, args, list) : () => pageOfParts(list as AnyPartList);
   const allArgs = { ...args, ...this.arg.connectionArgs() };
   return this.field(fieldOptions({ type, description, args: allArgs, fromIds: true, resolverOn }));
@@ -288,10 +317,10 @@ function pagesOfRecords<T extends BankTypes>(
       const page = checkPage(given);
       check?.(given);
       const listIds = idsOf(node, given, bankql);
-      return entriesOf(listIds, given, bankql).then(
-        (entries) =>
-          new Page(entries, page, ref.nodesIn(entries, listIds, isUnder ? node : undefined), bankql),
-      );
+      return entriesOf(listIds, given, bankql).then((entries) => {
+        const toNode = ref.nodesIn(entries, listIds, isUnder ? node : undefined);
+        return new Page(entries, page, toNode, bankql, undefined, given);
+      });
     };
   };
 }

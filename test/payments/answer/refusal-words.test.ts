@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import type { Call } from '../../../src/bank/call.ts';
 import { createBankClient } from '../../../src/bank/client.ts';
-import type { Credentials } from '../../../src/bank/credentials.ts';
 import { postMakeTransaction } from '../../../src/contract/transaction.ts';
 import { errorCodes } from '../../../src/errors.ts';
 import { createPaymentService } from '../../../src/payments/service.ts';
@@ -79,7 +79,7 @@ describe('a payment that was sent, and is asked for again while the store is awa
     await using bankql = await createTestBankql({
       bankUrl: bank.url,
       store,
-      rateLimiter: { take: async () => {}, secondsUntilNext: async () => 0 },
+      rateLimiter: { take: async () => 0 },
     });
     state.isAway = true;
     const { errors } = await bankql.ask(pay());
@@ -251,12 +251,12 @@ describe('admission', () => {
     const asked: string[] = [];
     /** Why the next one is not admitted. */
     const refusals: Error[] = [];
-    async function admit({ authId }: Credentials, operation: string) {
-      asked.push(`${authId} ${operation}`);
+    async function admit({ credentials, operation }: Call) {
+      asked.push(`${credentials.authId} ${operation.id}`);
       const refusal = refusals.pop();
       if (refusal !== undefined) throw refusal;
     }
-    const payments = createPaymentService({ bank, store, requestId, admit });
+    const payments = createPaymentService({ bank: { ...bank, admit }, store, requestId });
     return {
       payments,
       store,

@@ -8,13 +8,13 @@ export const PayeesDocument = graphql(`
   query Payees {
     viewer {
       accounts {
-        nodes { id accountId label iban balance { amount currency } }
+        nodes { id bankId accountId label iban balance { amount currency } }
       }
       account {
         id
         accountId
         otherAccounts {
-          nodes { id otherAccountId iban number bankName holder { name } }
+          nodes { id iban number bankName holder { name } payee { bankId accountId } }
         }
       }
     }
@@ -47,7 +47,6 @@ export function PayeesView() {
           </p>
           <ul className="card list">
             {found.map((payee) => {
-              const to = payee?.otherAccountId ?? payee?.iban ?? payee?.number;
               const name = payee?.holder?.name ?? 'Without a name';
               return (
                 <li key={payee?.id} className="row">
@@ -58,8 +57,8 @@ export function PayeesView() {
                       {payee?.bankName && ` · ${payee.bankName}`}
                     </small>
                   </span>
-                  {to && (
-                    <a className="button secondary" href={newTransfer({ to })}>
+                  {payee?.payee && (
+                    <a className="button secondary" href={newTransfer({ to: payee.id })}>
                       Pay<span className="hidden"> {name}</span>
                     </a>
                   )}

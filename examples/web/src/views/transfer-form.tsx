@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { format, parse } from '../amount.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft, Payee } from '../draft.ts';
 import type { PayeesQuery } from '../gql/graphql.ts';
 import { Field } from './field.tsx';
 
@@ -17,6 +17,18 @@ interface TransferFormProps {
 /** Somebody who is not in the list. */
 const other = 'other';
 
+/** One of those who can be paid. */
+interface Choice {
+  readonly key: string;
+  readonly name: string;
+  readonly to: Payee;
+}
+
+/** Without what else Apollo knows of them, such as `__typename`: an input takes nothing else. */
+const idsOf = ({ accountId, bankId }: Payee): Payee => ({ accountId, bankId });
+
+const isSame = (one: Payee, other: Payee) => one.accountId === other.accountId && one.bankId === other.bankId;
+
 const present = <T,>(value: T | null | undefined): value is T => value != null;
 
 export function TransferForm({ viewer, draft, wanted, isSending, onSend }: TransferFormProps) {
@@ -24,23 +36,27 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
   const accounts = (viewer.accounts?.nodes ?? [])
     .filter(present)
     .flatMap(({ accountId, ...account }) => (accountId ? [{ ...account, accountId }] : []));
-  const isOwn = (to: string) => accounts.some(({ accountId }) => accountId === to);
-  const payees = (viewer.account?.otherAccounts?.nodes ?? []).filter(present).flatMap((payee) => {
-    const to = payee.otherAccountId ?? payee.iban ?? payee.number;
-    return to && !isOwn(to) ? [{ to, name: payee.holder?.name ?? payee.iban ?? to }] : [];
-  });
+  // bankql says whom a payment can pay: a guess at the id would pay somebody else.
+  const payees = (viewer.account?.otherAccounts?.nodes ?? [])
+    .filter(present)
+    .flatMap(({ id, payee, holder, iban }): Choice[] =>
+      payee && !accounts.some((account) => isSame(account, payee))
+        ? [{ key: id, name: holder?.name ?? iban ?? payee.accountId, to: idsOf(payee) }]
+        : [],
+    );
   const wantedFrom = draft?.accountId ?? wanted.get('from') ?? viewer.account?.accountId ?? '';
   const [from, setFrom] = useState(wantedFrom);
   const account = accounts.find(({ accountId }) => accountId === from) ?? accounts[0];
   const currency = account?.balance?.currency ?? 'EUR';
-  const own = accounts.filter(({ accountId }) => accountId !== account?.accountId);
+  const own = accounts
+    .filter(({ accountId }) => accountId !== account?.accountId)
+    .map((each): Choice => ({ key: each.accountId, name: each.label ?? each.accountId, to: idsOf(each) }));
 
-  const wantedTo = draft?.to ?? wanted.get('to') ?? '';
-  const isListed = [...payees.map(({ to }) => to), ...own.map(({ accountId }) => accountId)].includes(
-    wantedTo,
-  );
-  const [to, setTo] = useState(isListed || wantedTo === '' ? wantedTo : other);
-  const [typed, setTyped] = useState(isListed ? '' : wantedTo);
+  const choices = [...own, ...payees];
+  const inDraft = draft === null ? null : choices.find((choice) => isSame(choice.to, draft.to));
+  const inAddress = choices.find(({ key }) => key === wanted.get('to'));
+  const [to, setTo] = useState(draft === null ? (inAddress?.key ?? '') : (inDraft?.key ?? other));
+  const [typed, setTyped] = useState(draft === null || inDraft ? '' : draft.to.accountId);
   const [amount, setAmount] = useState(draft?.amount ?? '');
   const [description, setDescription] = useState(draft?.description ?? '');
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
@@ -49,8 +65,10 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const iban = typed.replaceAll(' ', '').toUpperCase();
+    const chosen =
+      to === other ? { name: iban, to: { accountId: iban } } : choices.find(({ key }) => key === to);
     const found = {
-      ...(to === '' ? { to: 'Choose whom to pay.' } : {}),
+      ...(chosen === undefined ? { to: 'Choose whom to pay.' } : {}),
       ...(to === other && !/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(iban)
         ? { iban: 'Write the IBAN as it stands on the invoice, such as DE89 3704 0044 0532 0130 00.' }
         : {}),
@@ -59,15 +77,11 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
     setProblems(found);
     const [first] = Object.keys(found);
     if (first !== undefined) return document.getElementById(first)?.focus();
-    if (account === undefined || exact === null) return;
-    const name =
-      payees.find((payee) => payee.to === to)?.name ??
-      own.find(({ accountId }) => accountId === to)?.label ??
-      iban;
+    if (account === undefined || chosen === undefined || exact === null) return;
     onSend({
       accountId: account.accountId,
-      to: to === other ? iban : to,
-      payee: name,
+      to: chosen.to,
+      payee: chosen.name,
       amount: exact,
       currency,
       description: description.trim(),
@@ -101,16 +115,16 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
             </option>
             <option value={other}>Another account, by its IBAN</option>
             <optgroup label="My accounts">
-              {own.map(({ id, accountId, label }) => (
-                <option key={id} value={accountId}>
-                  {label}
+              {own.map(({ key, name }) => (
+                <option key={key} value={key}>
+                  {name}
                 </option>
               ))}
             </optgroup>
             <optgroup label="Payees">
-              {payees.map((payee) => (
-                <option key={payee.to} value={payee.to}>
-                  {payee.name}
+              {payees.map(({ key, name }) => (
+                <option key={key} value={key}>
+                  {name}
                 </option>
               ))}
             </optgroup>
