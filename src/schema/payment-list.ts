@@ -154,6 +154,6 @@ builder.queryField('payments', (t) =>
     description:
       "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are.",
     args,
-    resolve: (_root, args, context: Context) => pageOf(args, context),
+    resolve: (_root, args, { bankql }) => pageOf(args, bankql),
   }),
 );
