@@ -149,13 +149,20 @@ function recordedField(field: Field, recorder: CallRecorder): Field {
 }
 
 /**
- * The recorder of an operation's calls, and the schema with resolvers that report to it, by the value of the header
- * x-bankql-explain.
- * Errors: BAD_USER_INPUT.
+ * Records the calls of an operation, if the value of the header x-bankql-explain asks for them; otherwise null.
+ * Errors: BAD_USER_INPUT, also where requests may not ask.
  */
-export function explainCalls(header: string) {
+export function recorderFor(header: string | undefined, isAllowed: boolean): CallRecorder | null {
+  if (header === undefined) return null;
+  if (!isAllowed)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      `${explainHeader} is switched off here; the operator switches it on with EXPLORE=on.`,
+    );
   if (header !== 'calls') throw new RequestError('BAD_USER_INPUT', `${explainHeader} takes the value calls.`);
-  const recorder = createRecorder();
-  const observe = (schema: GraphQLSchema) => withFields(schema, (field) => recordedField(field, recorder));
-  return { recorder, observe };
+  return createRecorder();
 }
+
+/** The schema with resolvers that report to the recorder. */
+export const observedBy = (recorder: CallRecorder, schema: GraphQLSchema): GraphQLSchema =>
+  withFields(schema, (field) => recordedField(field, recorder));

@@ -1,10 +1,11 @@
-import type { ExecutionResult } from 'graphql';
+import { isAsyncIterable } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { RequestError, shownError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
+import type { Result } from '../graphql/result.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
 import type { RateLimiter } from '../load/rate-limiter.ts';
 import { acceptedBy, notAcceptable } from './accept.ts';
@@ -16,7 +17,7 @@ import { type Head, headerPairs, type Page, type Place, pathOf, placeOf } from '
 import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 import { createRespond, type RespondOptions } from './respond.ts';
 import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
-import { areSeveral, type Payload, streamOf, streamOfOne } from './stream.ts';
+import { streamOf, streamOfOne } from './stream.ts';
 
 export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondOptions {
   /** The path of GraphQL (default: `/graphql`). */
@@ -154,7 +155,7 @@ export function createHandle(options: HandleOptions) {
     const { request, holder } = exchange;
     const { mediaType, stream } = acceptedBy(request.headers.accept);
     const { execute, respond, toErrorResult } = graphql;
-    let result: ExecutionResult | AsyncIterable<Payload>;
+    let result: Result;
     try {
       const credentials = await identify(request, holder);
       if (activity !== null) activity.credentials = credentials;
@@ -163,7 +164,6 @@ export function createHandle(options: HandleOptions) {
       const sender = {
         credentials,
         holder,
-        signal: () => holder.signal,
         activity,
         isReadOnly: request.method !== 'POST',
         incremental: stream?.form,
@@ -175,8 +175,11 @@ export function createHandle(options: HandleOptions) {
       if (error === bodyWasRead) logger.error(bodyWasRead.message);
       result = toErrorResult(error);
     }
-    if (stream !== null && areSeveral(result)) return streamOf(result, stream);
-    const answer = respond(result as ExecutionResult, { mediaType, request, holder, activity });
+    if (isAsyncIterable(result)) {
+      if (stream === null) throw new Error('there are several results for a client that accepts one');
+      return streamOf(result, stream);
+    }
+    const answer = respond(result, { mediaType, request, holder, activity });
     return mediaType === null && stream !== null ? streamOfOne(answer, stream) : answer;
   }
 

@@ -1,16 +1,7 @@
-import type { ExecutionResult } from 'graphql';
+import type { Payload } from '../graphql/result.ts';
 import type { IncrementalStream } from './accept.ts';
 import type { StreamedAnswer, WholeAnswer } from './exchange.ts';
 import type { GraphQLHttpResponse } from './respond.ts';
-
-/** One of several results, which writes its own JSON. */
-export interface Payload {
-  stringify(): string;
-}
-
-export const areSeveral = (
-  results: ExecutionResult | AsyncIterable<Payload>,
-): results is AsyncIterable<Payload> => Symbol.asyncIterator in results;
 
 /** How results are framed in a media type. */
 interface Framing {

@@ -1,7 +1,7 @@
 import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
 import { type Credentials, type RequestCredentials, requestCredentials } from '../bank/credentials.ts';
-import type { OperationDeadline } from '../bank/deadline.ts';
+import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
@@ -21,7 +21,7 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Observes an operation's calls, for the explanation (engine/explain.ts). Its methods must not throw. */
+/** Observes an operation's calls, for the explanation (graphql/explain.ts). Its methods must not throw. */
 interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
   readonly asked: (operation: Operation, key: string) => void;
@@ -46,8 +46,10 @@ interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** Ends the operation's reads. */
-  readonly deadline: OperationDeadline;
+  /** When its reads give up, in milliseconds of performance.now(). */
+  readonly endsAt: number;
+  /** Ends its reads. */
+  readonly signal: AbortSignal | undefined;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
   /** Counts the reads that were answered without a call of their own. */
@@ -62,6 +64,7 @@ export class BankSession {
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
   readonly #credentials: RequestCredentials;
+  readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
@@ -72,9 +75,10 @@ export class BankSession {
   constructor(options: BankSessionOptions) {
     this.#options = options;
     this.#credentials = requestCredentials(options.credentials);
+    this.#deadline = new OperationDeadline({ deadline: options.endsAt, signal: options.signal });
     this.#readLimits = {
       unshared: false,
-      operationDeadline: options.deadline,
+      operationDeadline: this.#deadline,
       readBudget: options.readBudget ?? null,
       onSource: this.#noteSource,
     };
@@ -99,7 +103,7 @@ export class BankSession {
 
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
-    this.#options.deadline.cancel();
+    this.#deadline.cancel();
   }
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
@@ -179,14 +183,14 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, deadline } = this.#options;
+    const { bank } = this.#options;
     const credentials = this.#credentials;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
         caller: credentials.caller.name,
-        deadline,
+        deadline: this.#deadline,
         read: () => {
           if (isAgain) this.#calls--;
           isAgain = true;

@@ -112,18 +112,15 @@ builder.objectField(Account, 'knownTransactions', (t) =>
       ...t.arg.connectionArgs(),
     },
     fromIds: true,
-    async resolve(ids, { since, ...args }, context) {
+    async resolve(ids, { since, ...args }, { bankql }) {
       const page = checkPage(args);
       const account = accountOf(ids);
-      const [requests, paid] = await Promise.all([
-        loadRequests(account, context),
-        paidFrom(account, context),
-      ]);
-      const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
+      const [requests, paid] = await Promise.all([loadRequests(account, bankql), paidFrom(account, bankql)]);
+      const known = await bankql.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
         collect(requests, paid, since ?? undefined),
       );
       // The ids are checked when they are used.
-      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
+      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), bankql);
     },
   }),
 );

@@ -17,7 +17,7 @@ builder.relayMutationField(
   },
   {
     description: 'Leaves a message for a customer. REST: the customer message PUT.',
-    resolve: async (_root, { input }, { session, defaults }) => {
+    resolve: async (_root, { input }, { bankql: { session, defaults } }) => {
       const ids = {
         bankId: bankIdOr(defaults, input.bankId),
         customerId: restId('customerId', input.customerId),

@@ -4,7 +4,7 @@ import { badUserInput } from '../errors.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
-import type { Context } from './context.ts';
+import type { Context, ResolverContext } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
 import { notGlobalId } from './plugin/global-id.ts';
 import { type Edge, notACursor } from './plugin/list.ts';
@@ -154,7 +154,7 @@ const paymentsField = {
   description:
     "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
   args,
-  resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
+  resolve: (_parent: object, args: PaymentListArguments, { bankql }: ResolverContext) => pageOf(args, bankql),
 } as const;
 
 builder.queryField('payments', (t) => t.field(paymentsField));

@@ -174,7 +174,7 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
     type: PaymentObject,
     description:
       "bankql's record of this payment, whatever its outcome; null if bankql has no record. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
-    resolve: (payload, _args, context) => paymentOf(payload, context),
+    resolve: (payload, _args, { bankql }) => paymentOf(payload, bankql),
   }),
   replayed: t.exposeBoolean('replayed', {
     nullable: false,
@@ -240,9 +240,9 @@ builder.relayMutationField(
   {
     description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
     payment: true,
-    resolve: (_root, { input }, context, info) =>
-      payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
-        const { payments, credentials, defaults } = context;
+    resolve: (_root, { input }, { bankql }, info) =>
+      payloadOf(postMakeTransaction, input.idempotencyKey, bankql, info, async () => {
+        const { payments, credentials, defaults } = bankql;
         const paid = await payments.pay(postMakeTransaction, {
           input: { ...transferOf(input, defaults), credentials },
           idempotencyKey: input.idempotencyKey,
@@ -262,9 +262,9 @@ builder.relayMutationField(
   {
     description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce} REST: putTransactionsRequestAccount.`,
     payment: true,
-    resolve: (_root, { input }, context, info) =>
-      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
-        const { payments, credentials, defaults } = context;
+    resolve: (_root, { input }, { bankql }, info) =>
+      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, bankql, info, async () => {
+        const { payments, credentials, defaults } = bankql;
         const { ids, body } = requestOf(input, defaults);
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
           input: { ids, body, credentials },

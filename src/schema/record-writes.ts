@@ -92,7 +92,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     },
     {
       description: `Writes ${article} ${noun} whole; \`${updateName}\` changes a part. REST: ${write.id}.`,
-      resolve: async (_root, args, { session, defaults }) => {
+      resolve: async (_root, args, { bankql: { session, defaults } }) => {
         const input = inputOf(args);
         const named = idsOf(input, put.ids ?? ids, put.view !== undefined, defaults);
         const given = toBody(shape, input[noun] as Input, `${noun}.`) as Body<Write>;
@@ -130,10 +130,10 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     {
       description:
         update.description ?? `Changes a part of ${article} ${noun}. REST: ${read.id}, ${write.id}.`,
-      resolve: (_root, args, context) => {
+      resolve: (_root, args, { bankql }) => {
         const input = inputOf(args) as UpdateInput;
-        const named = idsOf(input, update.ids ?? ids, update.hasView === true, context.defaults);
-        return updateRecord<WriteOperation, T['Ids'], RestRecord>(context, {
+        const named = idsOf(input, update.ids ?? ids, update.hasView === true, bankql.defaults);
+        return updateRecord<WriteOperation, T['Ids'], RestRecord>(bankql, {
           shape,
           read,
           write,

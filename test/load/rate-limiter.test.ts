@@ -4,7 +4,6 @@ import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts
 import { createRateLimiter, type RateLimiter } from '../../src/load/rate-limiter.ts';
 import type { RateLimit } from '../../src/load/rate-limits.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
-import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { postOf } from '../support/requests.ts';
 
@@ -124,12 +123,12 @@ describe('in front of a bank', () => {
         expect.objectContaining({
           message: 'Your REST calls are used up for now; this call was not made.',
           path: [id, 'branches'],
-          extensions: documented({
+          extensions: {
             code: 'RATE_LIMITED',
             operation: 'getBranches',
             retryAfter: 60,
             retryable: true,
-          }),
+          },
         }),
       ),
     );
@@ -145,7 +144,7 @@ describe('in front of a bank', () => {
       errors: [
         {
           message: 'Your REST calls are used up for now.',
-          extensions: documented({ code: 'RATE_LIMITED', retryable: true, retryAfter: 60 }),
+          extensions: { code: 'RATE_LIMITED', retryable: true, retryAfter: 60 },
         },
       ],
     });
@@ -208,12 +207,12 @@ describe('in front of a bank', () => {
       );
       expect(result.data).toMatchObject({ makeTransaction: null });
       expect(result.errors?.map(({ extensions }) => extensions)).toEqual([
-        documented({
+        {
           code: 'RATE_LIMITED',
           operation: 'postMakeTransaction',
           retryAfter: 1,
           retryable: true,
-        }),
+        },
       ]);
       expect(bank.calls.map(({ method }) => method)).toEqual(['PUT']);
       expect(bankql.audit).toEqual([]);

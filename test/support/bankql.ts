@@ -1,3 +1,4 @@
+import type { Plugin } from 'graphql-yoga';
 import { pino } from 'pino';
 import { request } from 'undici';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
@@ -76,6 +77,7 @@ export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 export const createTestHolder = () => ({
   isMutation: false,
   isAbandoned: false,
+  signal: new AbortController().signal,
   takeValues: () => true,
   reserveRoom: () => true,
 });
@@ -121,6 +123,9 @@ function overSocket(listener: Parameters<typeof listen>[2]) {
     },
   };
 }
+
+/** Plugins of every bankql of a test file. */
+export const pluginsOfAll: Plugin[] = [];
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
 export async function testOptions({
@@ -170,6 +175,7 @@ export async function testOptions({
         ? authenticateByHeaders(null)
         : authenticateByToken(identity, logger, onTokenRefusal),
     ...options,
+    plugins: [...pluginsOfAll, ...(options.plugins ?? [])],
     logger,
     log,
     audit,

@@ -135,7 +135,7 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
     type: 'DateTime',
     description: `${description} Null if unreadable. REST \`${rest}\`.`,
     shows: field,
-    resolve: (parent, _args, { session }) => {
+    resolve: (parent, _args, { bankql: { session } }) => {
       const record = recordIn(parent as Parent, holder);
       const text = textIn(record);
       if (!text) return null;

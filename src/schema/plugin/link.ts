@@ -21,7 +21,7 @@ import {
 } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { Types } from '../builder.ts';
-import type { Context, ReadContext } from '../context.ts';
+import type { Context, ReadContext, ResolverContext } from '../context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { BankTypes, LinkedOf } from './node.ts';
@@ -60,11 +60,9 @@ fieldsProto.link = function link(ref, { ids, fromRecord, ...options }) {
     ...options,
     type: ref,
     ...(fromRecord ? {} : { fromIds: true }),
-    resolve: (parent: unknown, args: never, context: object, info: Selection) => {
-      const linked = ids(parent, args, context as Context);
-      return linked === null || linked.record !== undefined
-        ? linked
-        : ref.load(linked, context as Context, info);
+    resolve: (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
+      const linked = ids(parent, args, bankql);
+      return linked === null || linked.record !== undefined ? linked : ref.load(linked, bankql, info);
     },
     // Pothos computes the type of options from the kind of the parent, which is not known here.
   } as never);
@@ -90,11 +88,11 @@ fieldsProto.links = function links(ref, { entries, ids, ...options }) {
     ...options,
     type: [ref],
     nullable: { list: true, items: true },
-    resolve: (parent: unknown, args: never, context: object, info: Selection) => {
+    resolve: (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
       const onError = reportLimitOnce();
       return unwrap(entries(parent, args))?.map((item, at) =>
         mapListItem(item, at, (entry, index) =>
-          ref.load(ids(parent, entry as never), context as Context, info, { onError, index }),
+          ref.load(ids(parent, entry as never), bankql, info, { onError, index }),
         ),
       );
     },
@@ -161,9 +159,11 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
         if (early.length === 0) return null;
         const own = index === undefined ? current : selectionOfEntry(current, index);
         const results = new Map<SelectedField, unknown>();
+        const resolverContext = { bankql: context };
         // The record may not be there: its fields may not use up the calls that others need.
         for (const selected of early)
-          if (context.session.hasEarlyCalls) results.set(selected, resolveEarly(selected, ids, context, own));
+          if (context.session.hasEarlyCalls)
+            results.set(selected, resolveEarly(selected, ids, resolverContext, own));
         return results;
       },
     };
@@ -173,7 +173,12 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
 }
 
 /** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
-function resolveEarly(selected: SelectedField, ids: object, context: Context, info: Selection): unknown {
+function resolveEarly(
+  selected: SelectedField,
+  ids: object,
+  context: ResolverContext,
+  info: Selection,
+): unknown {
   try {
     const below = subselectionOf(selected, info) as GraphQLResolveInfo;
     const result = selected.field.resolve?.(ids, argumentsOf(selected, info), context, below);

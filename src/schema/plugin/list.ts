@@ -10,7 +10,7 @@ import { propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import type { Types } from '../builder.ts';
-import type { Context, ReadContext } from '../context.ts';
+import type { ReadContext, ResolverContext } from '../context.ts';
 import type { ListWork } from '../list-work.ts';
 import { mapListItem } from './list-item.ts';
 import { BankRef, type BankTypes } from './node.ts';
@@ -279,11 +279,11 @@ function pageOfRecords<T extends BankTypes>(
   if (list === undefined) throw new Error(`${ref.name} has no list`);
   const idsOf = ids ?? ((node: object) => parent?.pathOf(node) as T['ListIds']);
   const entriesOf = load ?? ((listIds, _args, context) => list.load(listIds, context));
-  return (node: object, given: Given, context: Context) => {
+  return (node: object, given: Given, { bankql }: ResolverContext) => {
     const page = checkPage(given);
-    const listIds = idsOf(node, given, context);
-    return entriesOf(listIds, given, context).then(
-      (entries) => new Page(entries, page, ref.nodesIn(entries, listIds), context),
+    const listIds = idsOf(node, given, bankql);
+    return entriesOf(listIds, given, bankql).then(
+      (entries) => new Page(entries, page, ref.nodesIn(entries, listIds), bankql),
     );
   };
 }
@@ -291,9 +291,9 @@ function pageOfRecords<T extends BankTypes>(
 /** Resolves a list of records that no id identifies. */
 const pageOfParts =
   ({ load, nameOf }: PartListOptions<object, unknown, Record<string, never>>) =>
-  (parent: object, given: Given, context: Context) => {
+  (parent: object, given: Given, { bankql }: ResolverContext) => {
     const page = checkPage(given);
-    return load(parent, given, context).then(
-      (entries) => new Page(entries, page, (entry: unknown) => entry, context, nameOf),
+    return load(parent, given, bankql).then(
+      (entries) => new Page(entries, page, (entry: unknown) => entry, bankql, nameOf),
     );
   };
