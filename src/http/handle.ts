@@ -39,6 +39,8 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
 
 export type Handle = ReturnType<typeof createHandle>['handle'];
 
+const over = Promise.resolve();
+
 /** A request while it is served. */
 class ServedRequest implements RequestScope {
   readonly exchange: Exchange;
@@ -113,7 +115,7 @@ export function createHandle(options: HandleOptions) {
   }
 
   /** Serves a request. Resolves when nobody works for it any more. Never throws, never rejects. */
-  async function handle(exchange: Exchange): Promise<void> {
+  function handle(exchange: Exchange): Promise<void> {
     const { request } = exchange;
     try {
       const place = placeOf(request, path, graphiql !== undefined);
@@ -126,7 +128,7 @@ export function createHandle(options: HandleOptions) {
         exchange.refuse({ status: 204, headers, body: '' });
       } else {
         const served = new ServedRequest(exchange, place, { requestId, headers }, options);
-        if (refusal === null) return await runInRequestScope(served, serve);
+        if (refusal === null) return runInRequestScope(served, serve);
         onHttpRefusal?.(refusal.status);
         served.refuse(refusal.status, refusal.message);
       }
@@ -134,20 +136,23 @@ export function createHandle(options: HandleOptions) {
       logger.error({ err: error }, 'unexpected error');
       exchange.refuse(failure([]));
     }
+    return over;
   }
 
   async function serve({ exchange, place, headers, activity }: ServedRequest): Promise<void> {
+    let answer: Answer;
     try {
-      const answer =
+      answer =
         place === 'operation'
           ? await answerOperation(exchange, activity)
           : await answerPage(exchange.request, place);
-      // Only the reader of a body in chunks knows that it is too long.
-      if (answer.status === 413) onHttpRefusal?.(413);
-      await exchange.send(answer, headers);
     } catch (error) {
-      if (!(error instanceof ClientDisconnected)) throw error;
+      if (error instanceof ClientDisconnected) return;
+      throw error;
     }
+    // Only the reader of a body in chunks knows that it is too long.
+    if (answer.status === 413) onHttpRefusal?.(413);
+    return exchange.send(answer, headers);
   }
 
   /** Errors: ClientDisconnected; unexpected ones. */
