@@ -1,4 +1,48 @@
-import { writeFileSync } from 'node:fs';
-import { printedSchema } from '../src/schema/schema.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { isObjectType } from 'graphql';
+import { printedSchema, schema } from '../src/schema/schema.ts';
 
-writeFileSync('schema.graphql', printedSchema());
+const types = Object.values(schema.getTypeMap()).filter(
+  (type) => isObjectType(type) && !/^(__|Query$|Mutation$|PageInfo$)|(Connection|Edge)$/.test(type.name),
+);
+const node = schema.getType('Node');
+const isNode = (type: (typeof types)[number]) =>
+  isObjectType(type) && type.getInterfaces().some((one) => one === node);
+
+/** The names of types as the entries of a list in TypeScript, each line with `indent` spaces and at most 110 characters. */
+function entriesOf(of: readonly (typeof types)[number][], indent: number): string {
+  const lines = [''];
+  for (const entry of of.map(({ name }) => `'${name}',`).sort()) {
+    const last = lines.at(-1) ?? '';
+    if (last.length + entry.length + 1 > 110 - indent) lines.push(entry);
+    else lines[lines.length - 1] = last === '' ? entry : `${last} ${entry}`;
+  }
+  return lines.map((line) => `\n${' '.repeat(indent)}${line}`).join('');
+}
+
+const nodes = types.filter(isNode);
+const withoutId = types.filter((type) => isObjectType(type) && type.getFields().id === undefined);
+
+/**
+ * What follows from the schema, by its file: a copy of the schema, and the lists of types in the code that configures the caches
+ * of clients.
+ */
+export const writtenFiles: Readonly<Record<string, (before: string) => string>> = {
+  'schema.graphql': printedSchema,
+  'docs/clients.md': (page) =>
+    page
+      .replace(/(?<=\n {4}Node: \[)[^\]]*/, `${entriesOf(nodes, 6)}\n    `)
+      .replace(/(?<=Object\.fromEntries\(\s*\[)[^\]]*/, `${entriesOf(withoutId, 4)}\n  `),
+  'examples/web/src/bank.ts': (code) =>
+    code.replace(
+      /(?<=\nconst Node = \[)[^\]]*/,
+      `${nodes
+        .map(({ name }) => `\n  '${name}',`)
+        .sort()
+        .join('')}\n`,
+    ),
+};
+
+if (process.argv[1] === import.meta.filename)
+  for (const [file, write] of Object.entries(writtenFiles))
+    writeFileSync(file, write(readFileSync(file, 'utf8')));

@@ -84,7 +84,7 @@ const layers: Record<string, readonly string[]> = {
     'graphql',
     'http',
   ],
-  sandbox: ['plain-text.ts', 'contract'],
+  sandbox: ['get-or-make.ts', 'plain-text.ts', 'contract'],
   doctor: ['errors.ts', 'is-object.ts', 'plain-text.ts', 'contract', 'bank', 'payments'],
   config: [
     'errors.ts',
@@ -210,21 +210,14 @@ test('no text becomes code: no `new Function`, `eval` or `node:vm`', () => {
   expect(sources.filter(({ text }) => makers.test(text)).map(({ file }) => file)).toEqual([]);
 });
 
-test('the nine stems stand in contract/ and schema/', () => {
-  const stems = [
-    'account',
-    'branch',
-    'customer',
-    'message',
-    'metadata',
-    'other-account',
-    'product',
-    'transaction',
-    'transaction-request',
-  ];
+test('a record with operations has a file of the same name in contract/, schema/ and sandbox/records/', () => {
+  const names = sources
+    .filter(({ text }) => text.includes(' = operation({'))
+    .map(({ file }) => file.replace('contract/', ''));
+  expect(names.length).toBeGreaterThan(8);
   const files = new Set(sources.map(({ file }) => file));
-  const missing = ['contract', 'schema']
-    .flatMap((folder) => stems.map((stem) => `${folder}/${stem}.ts`))
+  const missing = ['contract', 'schema', 'sandbox/records']
+    .flatMap((folder) => names.map((name) => `${folder}/${name}`))
     .filter((file) => !files.has(file));
   expect(missing).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
-import { mayBeMisspelled, otherSpellings } from '../contract/spelling.ts';
+import { misspellingsIn, otherSpellings } from '../contract/spelling.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
@@ -146,29 +146,32 @@ export interface AnswerReports {
 /** The content type of most answers. */
 const plainType = /^application\/json(; ?charset=utf-8)?$/i;
 
+/** The answer in a plain successful response; undefined in any other, and if more than the digits of amounts has to be kept. */
+export type ReadPlainAnswer = (response: HttpResponse, keepDigits: boolean) => unknown;
+
 /**
- * The answer in a successful response if it is as plain as most are: JSON by its type, in UTF-8, in its envelope, and valid.
- * Undefined if it is not; it is then read again, for its meaning, its drift and its errors (`readingAnswer`).
+ * Reads the answers of an operation that are as plain as most are: JSON by its type, in UTF-8, in its envelope, and valid. Any other
+ * answer is read again, for its meaning, its drift and its errors (`readingAnswer`).
  */
-export function readPlainAnswer(
-  { operation, keepDigits }: Pick<PreparedCall, 'operation' | 'keepDigits'>,
-  { status, headers, body }: HttpResponse,
-): unknown {
+export function plainReaderOf(operation: Operation): ReadPlainAnswer {
   const { envelope, answer } = operation;
   const validate = validators[operation.id];
-  if (keepDigits || answer === null || validate === undefined || status === partialContent) return undefined;
-  if (!plainType.test(String(headers['content-type'])) || headers['content-encoding'] !== undefined)
-    return undefined;
-  if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
-  const json = parsePlain(body.toString());
-  if (!isObject(json) || hasError(json)) return undefined;
-  const content = envelope === null ? json : json[envelope];
-  const isList = Array.isArray(content);
-  if (isList !== (envelope !== null) || (isList && content.length > maxRecords)) return undefined;
-  if (!isList && !isRecord(operation, json)) return undefined;
-  // One record tells: a bank spells a name the same in all of them.
-  if (mayBeMisspelled(answer, isList ? content[0] : content)) return undefined;
-  return (isList ? content.every(validate) : validate(content)) ? content : undefined;
+  if (answer === null || validate === undefined) return () => undefined;
+  const mayBeMisspelled = misspellingsIn(answer);
+  return ({ status, headers, body }, keepDigits) => {
+    if (keepDigits || status === partialContent || headers['content-encoding'] !== undefined)
+      return undefined;
+    if (!plainType.test(String(headers['content-type']))) return undefined;
+    if (!isUtf8(body) || whatTakesTooLong(body) !== null) return undefined;
+    const json = parsePlain(body.toString());
+    if (!isObject(json) || hasError(json)) return undefined;
+    if (envelope === null)
+      return isRecord(operation, json) && validate(json) && !mayBeMisspelled(json) ? json : undefined;
+    const list = json[envelope];
+    if (!Array.isArray(list) || list.length > maxRecords || !list.every(validate)) return undefined;
+    // One record tells: a bank spells a name the same in all of them.
+    return list.length > 0 && mayBeMisspelled(list[0]) ? undefined : list;
+  };
 }
 
 /** The JSON of a text; undefined if it is not JSON, or if a value in it deviates from the contract (drift). */

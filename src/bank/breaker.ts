@@ -32,6 +32,7 @@ const minCalls = 20;
 export class CircuitBreaker {
   readonly #operation: Operation;
   readonly #options: CircuitBreakerOptions;
+  readonly #slowMs: number;
   /** The counts of each of the last seconds. */
   #seconds: { readonly number: number; calls: number; failed: number; slow: number }[] = [];
   #state: 'closed' | 'open' | 'half-open' = 'closed';
@@ -42,6 +43,7 @@ export class CircuitBreaker {
   constructor(operation: Operation, options: CircuitBreakerOptions) {
     this.#operation = operation;
     this.#options = options;
+    this.#slowMs = options.slowMs?.[operation.kind] ?? Number.POSITIVE_INFINITY;
   }
 
   /** Lets a call through and returns the generation to pass to `record` at its end; null if calls are paused. */
@@ -83,8 +85,7 @@ export class CircuitBreaker {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
     if (gatewayErrors.has(result.status)) return 'failed';
-    const slowMs = this.#options.slowMs?.[this.#operation.kind] ?? Number.POSITIVE_INFINITY;
-    return result.milliseconds >= slowMs ? 'slow' : null;
+    return result.milliseconds >= this.#slowMs ? 'slow' : null;
   }
 
   /** Opens if too many calls of the window failed or were slow. */

@@ -38,6 +38,7 @@ export class Call<T extends Operation = Operation>
   implements PreparedCall<T>, Dispatcher.DispatchHandler, GateEntry
 {
   readonly target: Target<T>;
+  readonly operation: T;
   readonly path: string;
   readonly body: string | null;
   readonly keepDigits: boolean;
@@ -93,16 +94,13 @@ export class Call<T extends Operation = Operation>
   ) {
     this.#headers = credentials.headersOf(target.operation);
     this.target = target;
+    this.operation = target.operation;
     this.credentials = credentials;
     this.countedAs = credentials.caller;
     this.path = path;
     this.body = body;
     this.keepDigits = keepDigits;
     this.trackId = target.operation.tracked ? randomUUID() : null;
-  }
-
-  get operation(): T {
-    return this.target.operation;
   }
 
   get gateways(): PreparedCall['gateways'] {
@@ -126,7 +124,7 @@ export class Call<T extends Operation = Operation>
     this.readers = [reader];
     this.#isRead = reader.wanted !== 'response';
     this.#beforeStart = beforeStart;
-    this.#begunAt = performance.now();
+    this.#begunAt = reader.begunAt;
     this.joinableUntil = reader.wholeTime;
     this.deadline = reader.deadline;
     this.#begunBy = reader.operationDeadline;
@@ -252,8 +250,10 @@ export class Call<T extends Operation = Operation>
   ): void {
     // undici fails the request at a 100 or 101; other interim responses are passed over.
     if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
-    this.#response = new IncomingResponse(status, headers, this.#enteredAt);
-    const encoding = encodingOf(headers);
+    this.#response = new IncomingResponse(status, headers);
+    const { 'content-encoding': contentEncoding } = headers;
+    if (contentEncoding === undefined) return;
+    const encoding = encodingOf(contentEncoding);
     if (encoding === null) return;
     const shown = redact(encoding, secretsOf(this.credentials), maxShownEncoding);
     this.#stopReading(
@@ -273,7 +273,7 @@ export class Call<T extends Operation = Operation>
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (controller !== this.#controller) return;
     this.target.lane.gate.leave(this, true);
-    if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end());
+    if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end(this.#enteredAt));
   }
 
   onResponseError(controller: Dispatcher.DispatchController | null | undefined, error: Error): void {
@@ -299,7 +299,7 @@ export class Call<T extends Operation = Operation>
   #stopReading(message: string): void {
     const [controller, response] = [this.#controller, this.#response];
     const isError = response !== null && (response.status < 200 || response.status > 299);
-    this.#end(isError ? response.end() : this.#failure('refused', message));
+    this.#end(isError ? response.end(this.#enteredAt) : this.#failure('refused', message));
     controller?.abort(new Error(message));
   }
 
@@ -335,7 +335,8 @@ export class Call<T extends Operation = Operation>
     this.#hasEnded = true;
     const { breaker, operation } = this.target;
     const { retries, refusedReads } = this.target.services;
-    if (operation.kind === 'read' && !(result instanceof TransportFailure)) refusedReads.note(result);
+    if (operation.kind === 'read' && !(result instanceof TransportFailure) && result.status === 401)
+      refusedReads.note(result);
     if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
     this.#report(result);
     // The operation may end while its call is reported.

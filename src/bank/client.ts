@@ -3,7 +3,7 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError } from '../errors.ts';
 import type { ShedReason } from '../load/capacity.ts';
-import { type AnswerReports, type Drift, isEmptyResponse, readAnswer } from './answer.ts';
+import { type AnswerReports, type Drift, isEmptyResponse, plainReaderOf, readAnswer } from './answer.ts';
 import { type BreakerReason, createBreakers } from './breaker.ts';
 import { Call } from './call.ts';
 import { requestCredentials } from './credentials.ts';
@@ -155,7 +155,8 @@ export function createBankClient(options: BankOptions): BankClient {
   const targets = new Map<Operation, Target>(
     Object.values<Operation>(operations).map((operation) => {
       const lane = operation.kind === 'read' ? lanes.reads : lanes.writes;
-      return [operation, { operation, lane, breaker: breakers.get(operation) ?? null, services }];
+      const breaker = breakers.get(operation) ?? null;
+      return [operation, { operation, lane, breaker, readPlain: plainReaderOf(operation), services }];
     }),
   );
   const updates = new UpdateQueue();

@@ -3,8 +3,8 @@ import { TransportFailure } from './http-message.ts';
 
 /** Something that waits, and can be told to stop waiting. */
 export interface Waiter {
-  /** When it gives up, in milliseconds of performance.now(), if that is before the operation's deadline. */
-  readonly deadline?: number;
+  /** When it gives up, in milliseconds of performance.now(): at the latest when its operation ends. */
+  readonly deadline: number;
   onEnd(failure: TransportFailure): void;
 }
 
@@ -65,7 +65,7 @@ export class OperationDeadline {
   addWaiter(waiter: Waiter): Waiter {
     if (this.#waiters.size === 0) this.#signal?.addEventListener('abort', this.#onAbort);
     this.#waiters.add(waiter);
-    this.#setTimer(this.#endOf(waiter));
+    if (waiter.deadline < this.#timerAt) this.#setTimer(waiter.deadline);
     return waiter;
   }
 
@@ -77,13 +77,8 @@ export class OperationDeadline {
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  #endOf({ deadline = never }: Waiter): number {
-    return Math.min(deadline, this.deadline);
-  }
-
-  /** Sets the timer to this time, unless it fires earlier: it is then set again. */
+  /** Sets the timer to this time, which is earlier than that of a timer that is set. */
   #setTimer(at: number): void {
-    if (at >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
     this.#timer = setTimeout(this.#onTimeout, Math.ceil(at - performance.now())).unref();
@@ -92,14 +87,14 @@ export class OperationDeadline {
   readonly #onTimeout = (): void => {
     this.#timerAt = never;
     this.#endAll('timeout', 'no whole answer came in time', performance.now());
-    for (const waiter of this.#waiters) this.#setTimer(this.#endOf(waiter));
+    for (const { deadline } of this.#waiters) if (deadline < this.#timerAt) this.#setTimer(deadline);
   };
 
   /** Ends the wait of those whose deadline is not after this time. */
   #endAll(reason: TransportFailure['reason'], message: string, until: number): void {
     const failure = new TransportFailure(reason, true, message);
     for (const waiter of this.#waiters) {
-      if (this.#endOf(waiter) > until) continue;
+      if (waiter.deadline > until) continue;
       this.removeWaiter(waiter);
       waiter.onEnd(failure);
     }

@@ -21,43 +21,40 @@ export interface HttpResponse {
 
 const emptyBody = Buffer.alloc(0);
 
-/** An answer whose body arrives. */
-export class IncomingResponse {
+/** An answer whose body arrives. It is whole once it has ended. */
+export class IncomingResponse implements HttpResponse {
   readonly status: number;
   readonly headers: HttpResponse['headers'];
-  /** The body so far: its first `#size` bytes. */
-  #body: Buffer = emptyBody;
+  /** Until the end, its first `#size` bytes are the body so far. */
+  body: Buffer = emptyBody;
+  milliseconds = 0;
   #size = 0;
 
-  readonly #askedAt: number;
-
-  /** `askedAt`: when the call got its connection, by performance.now(). */
-  constructor(status: number, headers: HttpResponse['headers'], askedAt: number) {
+  constructor(status: number, headers: HttpResponse['headers']) {
     this.status = status;
     this.headers = headers;
-    this.#askedAt = askedAt;
   }
 
   /** Most bodies are one chunk. The chunks of longer bodies are copied: many tiny chunks would take too much memory. */
   add(chunk: Buffer): void {
     const size = this.#size + chunk.length;
-    if (this.#size === 0) this.#body = chunk;
+    if (this.#size === 0) this.body = chunk;
     else {
-      if (size > this.#body.length) {
-        const grown = Buffer.allocUnsafeSlow(Math.max(size, 2 * this.#body.length));
-        this.#body.copy(grown, 0, 0, this.#size);
-        this.#body = grown;
+      if (size > this.body.length) {
+        const grown = Buffer.allocUnsafeSlow(Math.max(size, 2 * this.body.length));
+        this.body.copy(grown, 0, 0, this.#size);
+        this.body = grown;
       }
-      chunk.copy(this.#body, this.#size);
+      chunk.copy(this.body, this.#size);
     }
     this.#size = size;
   }
 
-  /** The answer with what arrived of its body. */
-  end(): HttpResponse {
-    const body = this.#body.length === this.#size ? this.#body : this.#body.subarray(0, this.#size);
-    const milliseconds = performance.now() - this.#askedAt;
-    return { status: this.status, headers: this.headers, body, milliseconds };
+  /** The answer ends with what arrived of its body. `askedAt`: when the call got its connection, by performance.now(). */
+  end(askedAt: number): HttpResponse {
+    if (this.body.length > this.#size) this.body = this.body.subarray(0, this.#size);
+    this.milliseconds = performance.now() - askedAt;
+    return this;
   }
 }
 
@@ -92,9 +89,8 @@ export function decoderOf(charset: string): TextDecoder | null {
 }
 
 /** The encoding of a body, from Content-Encoding; null if it is not encoded, also if the header names a charset, as some servers do. */
-export function encodingOf({ 'content-encoding': value }: HttpResponse['headers']): string | null {
-  if (value === undefined) return null;
-  const encoding = String(value);
+export function encodingOf(contentEncoding: string | string[]): string | null {
+  const encoding = String(contentEncoding);
   return /^(identity)?$/i.test(encoding) || decoderOf(encoding) !== null ? null : encoding;
 }
 

@@ -1,5 +1,5 @@
 import { slices } from '../load/slices.ts';
-import { readingAnswer, readPlainAnswer } from './answer.ts';
+import { readingAnswer } from './answer.ts';
 import type { Call } from './call.ts';
 import type { HttpResponse } from './http-message.ts';
 import type { ReadResult } from './shared-reads.ts';
@@ -23,7 +23,7 @@ function whenTime(call: Call, work: () => void): void {
 }
 
 function read(call: Call, response: HttpResponse): void {
-  const plain = readPlainAnswer(call, response);
+  const plain = call.target.readPlain(response, call.keepDigits);
   if (plain !== undefined) call.settle(resultOf(call, response, plain, true), null);
   else interpret(call, response, readingAnswer(call, response, call.target.services));
 }

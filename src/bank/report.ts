@@ -12,7 +12,7 @@ export interface CallReport {
   readonly milliseconds: number;
   readonly trackId: string | null;
   /** The attempt's id in the log, for an attempt without a Track-ID. */
-  readonly callId?: string;
+  readonly callId?: string | undefined;
   /** Why no whole answer came, as in TransportFailure; null if one did. */
   readonly reason: TransportFailure['reason'] | null;
   /** The reason in words; also what is wrong with an answer that is neither a success nor a refusal by the bank. */
@@ -40,27 +40,25 @@ export function reportOf(
   milliseconds: number,
   trace: CallTrace | null,
 ): CallReport {
-  const { operation, credentials, trackId } = call;
-  const attempt = { operation: operation.id, trackId, milliseconds, ...(trace && { callId: trace.callId }) };
-  if (result instanceof TransportFailure) {
-    const { reason } = result;
-    return {
-      ...attempt,
-      status: null,
-      reason,
-      failure: describeFailure(result),
-      gateway: null,
-      bankText: null,
-    };
-  }
-  const { status } = result;
-  return {
-    ...attempt,
-    status,
+  const report: CallReport = {
+    operation: call.operation.id,
+    status: result instanceof TransportFailure ? null : result.status,
+    milliseconds,
+    trackId: call.trackId,
+    callId: trace?.callId,
     reason: null,
-    failure: status < 300 ? null : describeFault(call, result),
-    gateway: status < 300 ? null : call.gateways.refusalIn(result),
-    bankText: status >= 400 ? bankText(result, secretsOf(credentials)) : null,
+    failure: null,
+    gateway: null,
+    bankText: null,
+  };
+  if (result instanceof TransportFailure)
+    return { ...report, reason: result.reason, failure: describeFailure(result) };
+  if (result.status < 300) return report;
+  return {
+    ...report,
+    failure: describeFault(call, result),
+    gateway: call.gateways.refusalIn(result),
+    bankText: result.status >= 400 ? bankText(result, secretsOf(call.credentials)) : null,
   };
 }
 

@@ -242,6 +242,7 @@ export class Reader implements Waiter {
   readonly limits: ReadLimits;
   readonly wanted: Wanted;
   readonly operationDeadline: OperationDeadline;
+  readonly begunAt = performance.now();
   /** When it would give up if its operation had time enough. */
   readonly wholeTime: number;
   readonly deadline: number;
@@ -265,7 +266,7 @@ export class Reader implements Waiter {
     this.limits = limits;
     this.wanted = wanted;
     this.operationDeadline = limits.operationDeadline ?? new OperationDeadline();
-    this.wholeTime = performance.now() + timeoutMs;
+    this.wholeTime = this.begunAt + timeoutMs;
     this.deadline = Math.min(this.wholeTime, this.operationDeadline.deadline);
     this.#resolve = resolve;
     this.#reject = reject;

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/operation.ts';
 import type { ShedReason } from '../load/capacity.ts';
-import type { AnswerReports } from './answer.ts';
+import type { AnswerReports, ReadPlainAnswer } from './answer.ts';
 import type { CircuitBreaker } from './breaker.ts';
 import type { GatewayAnswers } from './gateway-answers.ts';
 import type { Lane } from './pools.ts';
@@ -15,6 +15,7 @@ export interface Target<T extends Operation = Operation> {
   readonly lane: Lane;
   /** Null if breakers are switched off. */
   readonly breaker: CircuitBreaker | null;
+  readonly readPlain: ReadPlainAnswer;
   readonly services: CallServices;
 }
 

@@ -67,6 +67,7 @@ class RecordQueue {
     const updates = getOrMake(this.#waiting, caller, () => new Set());
     updates.add(resolve);
     const waiter: Waiter = deadline.addWaiter({
+      deadline: deadline.deadline,
       onEnd: () => {
         if (!updates.delete(resolve)) return;
         if (updates.size === 0) this.#waiting.delete(caller);

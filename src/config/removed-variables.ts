@@ -22,7 +22,7 @@ const remedies: Readonly<Record<string, string>> = {
   BANK_SLOW_CALL_MS: 'a call is slow after 80 % of its deadline.',
   BANK_TRACEPARENT: 'the bank gets no traceparent; its Track-ID is in the span of each call.',
   COMPRESSION: 'answers are not compressed; a proxy in front can do it (SECURITY.md says when).',
-  CORS_HEADERS: 'pages may send the headers of bankql and of Apollo Client; others only through a proxy.',
+  CORS_HEADERS: 'pages of the origins in CORS_ORIGINS may send any header.',
   EXPLAIN: explore,
   FEDERATION: 'a gateway uses the schema as a plain subgraph or subschema (docs/clients.md).',
   GRAPHIQL: explore,

@@ -9,7 +9,7 @@ import { getProduct, postProducts, putProduct } from './product.ts';
 import { getTransaction, postMakeTransaction, putTransactions } from './transaction.ts';
 import { getTransactionsRequest, putTransactionsRequestAccount } from './transaction-request.ts';
 
-/** The bank's 20 operations, in the order of the specification's table. */
+/** The bank's operations, in the order of the specification's table. */
 export const operations = {
   putCustomerID,
   putBranchID,

@@ -15,8 +15,8 @@ interface Names {
   readonly foreign: Set<string>;
   /** The contract's names by their folded spelling. */
   readonly folded: ReadonlyMap<string, string>;
-  /** The members that are objects, or lists of objects, with the shape of these. */
-  readonly parts: readonly (readonly [name: string, part: z.ZodObject])[];
+  /** The members that are objects, or lists of objects, with the names of these. */
+  readonly parts: readonly (readonly [name: string, part: Names])[];
 }
 
 const names = new WeakMap<z.ZodObject, Names>();
@@ -31,7 +31,7 @@ const namesOf = (shape: z.ZodObject): Names =>
       parts: members.flatMap(([name, member]) => {
         const value = withoutNull(member);
         const part = value instanceof z.ZodArray ? value.element : value;
-        return part instanceof z.ZodObject ? [[name, part] as const] : [];
+        return part instanceof z.ZodObject ? [[name, namesOf(part)] as const] : [];
       }),
     };
   });
@@ -43,14 +43,20 @@ const maxNameLength = 64;
 const maxNames = 20;
 
 /** Visits the members of a record that its shape does not have, at any depth. */
-export function visitUnknown(
+export const visitUnknown = (
   shape: z.ZodObject,
   record: unknown,
   onUnknown: OnUnknown,
   path: readonly PropertyKey[] = [],
+): void => visit(namesOf(shape), record, onUnknown, path);
+
+function visit(
+  { known, folded, parts }: Names,
+  record: unknown,
+  onUnknown: OnUnknown,
+  path: readonly PropertyKey[],
 ): void {
   if (!isObject(record)) return;
-  const { known, folded, parts } = namesOf(shape);
   for (const name in record) {
     if (known.has(name)) continue;
     const meant = name.length > maxNameLength ? undefined : folded.get(fold(name));
@@ -60,29 +66,34 @@ export function visitUnknown(
   for (const [name, part] of parts) {
     const value = record[name];
     if (Array.isArray(value))
-      for (const [index, entry] of value.entries())
-        visitUnknown(part, entry, onUnknown, [...path, name, index]);
-    else if (isObject(value)) visitUnknown(part, value, onUnknown, [...path, name]);
+      for (const [index, entry] of value.entries()) visit(part, entry, onUnknown, [...path, name, index]);
+    else if (isObject(value)) visit(part, value, onUnknown, [...path, name]);
   }
 }
 
-/** Whether a record may have a member in another spelling: false for most records, and cheap, because it is asked for every answer. */
-export function mayBeMisspelled(shape: z.ZodObject, record: unknown): boolean {
-  if (!isObject(record)) return false;
-  const { known, foreign, folded, parts } = namesOf(shape);
+/**
+ * Tells whether a valid record may have a member in another spelling: false for most records, and cheap, because it is asked for every
+ * answer.
+ */
+export function misspellingsIn(shape: z.ZodObject): (record: object) => boolean {
+  const names = namesOf(shape);
+  return (record) => mayBeMisspelled(names, record);
+}
+
+function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
     if (known.has(name) || foreign.has(name)) continue;
     if (name.length <= maxNameLength && folded.has(fold(name))) return true;
     if (foreign.size < maxNames) foreign.add(name);
   }
   for (const [name, part] of parts) {
-    const value = record[name];
-    if (
-      Array.isArray(value)
-        ? value.some((entry) => mayBeMisspelled(part, entry))
-        : mayBeMisspelled(part, value)
-    )
-      return true;
+    // The record is valid: this is an object, a list of objects, or nothing.
+    const value = record[name as never] as object | null | undefined;
+    if (value == null) continue;
+    const isFound = Array.isArray(value)
+      ? value.some((entry) => mayBeMisspelled(part, entry))
+      : mayBeMisspelled(part, value);
+    if (isFound) return true;
   }
   return false;
 }

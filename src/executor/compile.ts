@@ -29,7 +29,7 @@ import { getOrMake } from '../get-or-make.ts';
 import { nameBytes } from './answer-budget.ts';
 import { type IncrementalForm, type IncrementalResults, runIncrementally } from './defer.ts';
 import { attempt } from './errors.ts';
-import { run } from './execute.ts';
+import { executePlan } from './execute.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
 import { knownResolver } from './known-resolvers.ts';
 import {
@@ -116,7 +116,7 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
     execute(context, variableValues, executeOptions = {}) {
       const plan = planFor(variableValues.coerced, whole);
       if (plan instanceof GraphQLError) return { errors: [plan], data: null };
-      return run(new Execution(plan, context, variableValues, executeOptions));
+      return executePlan(new Execution(plan, context, variableValues, executeOptions));
     },
     async executeIncrementally(form, context, variableValues, executeOptions = {}) {
       const plan = planFor(variableValues.coerced, inParts);

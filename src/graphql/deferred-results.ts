@@ -5,7 +5,7 @@ import type { IncrementalResults } from '../executor/defer.ts';
 import type { Selection } from '../executor/selection.ts';
 import { type MaskError, shownError } from './errors.ts';
 import type { OperationContext } from './operation-context.ts';
-import { finalIfItWrote, noRoom, type Payload, type Result, shortAnswer } from './result.ts';
+import { finalIfItWrote, noRoom, type Result, shortAnswer } from './result.ts';
 
 /** Executes an operation whose fragments with @defer are delivered later. */
 export async function executeIncrementally(
@@ -30,12 +30,12 @@ interface AnyResult {
   readonly hasNext?: boolean;
 }
 
-/** The results, each with its JSON. Together they obey the limits of one answer. */
+/** The results as yoga sends them, each with its JSON, which yoga takes as it is. Together they obey the limits of one answer. */
 async function* resultsOf(
   { initialResult, subsequentResults }: IncrementalResults,
   operation: OperationContext,
   mask: MaskError,
-): AsyncGenerator<Payload, void, void> {
+): AsyncGenerator<{ readonly hasNext: boolean; stringify(): string }, void, void> {
   const { budget, maxBytes } = operation;
   const { holder, activity, incremental: form } = operation.request;
   const awaited = new Set<string>();
@@ -44,7 +44,7 @@ async function* resultsOf(
   let errorsSoFar = 0;
 
   /** Errors: AnswerLimitError if it is too long; OVERLOADED if there is no room for it to wait for its client. */
-  function toSent(result: AnyResult): Payload {
+  function toSent(result: AnyResult) {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];
     const shown = <T extends Pick<AnyResult, 'errors'>>(part: T) => {
@@ -75,7 +75,7 @@ async function* resultsOf(
       errors: reported,
       hasData: [result, ...(incremental ?? [])].some(hasData),
     });
-    return { stringify: () => json };
+    return { hasNext: hasNext === true, stringify: () => json };
   }
 
   try {
@@ -104,7 +104,7 @@ async function* resultsOf(
       throw new DOMException('no room', 'AbortError');
     }
     activity?.streamed(200, { json, errors, hasData: false });
-    yield { stringify: () => json };
+    yield { hasNext: false, stringify: () => json };
   } finally {
     await subsequentResults.return().catch(() => {});
   }

@@ -49,7 +49,7 @@ function createRecorder() {
   const started = performance.now();
   const recorded: { readonly call: RecordedCall; readonly key: string | null }[] = [];
   /** The fields that first requested each read, by the read's key. */
-  const askers = new Map<string, string>();
+  const firstPaths = new Map<string, string>();
   let current = '';
   let restCalls = 0;
 
@@ -60,8 +60,16 @@ function createRecorder() {
     source: RecordedCall['source'],
   ): RecordedCall {
     const offsetMs = tenths(start - started);
-    const asked = { path: current, operation: id, method, url };
-    const call = { ...asked, source, ...nothingKnown, offsetMs, milliseconds: null };
+    const call = {
+      path: current,
+      operation: id,
+      method,
+      url,
+      source,
+      ...nothingKnown,
+      offsetMs,
+      milliseconds: null,
+    };
     if (recorded.length < maxShown) recorded.push({ call, key });
     return call;
   }
@@ -89,8 +97,8 @@ function createRecorder() {
         current = outer;
       }
     },
-    asked(operation: Operation, key: string): void {
-      if (!askers.has(key)) askers.set(key, current);
+    requested(operation: Operation, key: string): void {
+      if (!firstPaths.has(key)) firstPaths.set(key, current);
       else note(operation, null, performance.now(), 'loader');
     },
     began,
@@ -115,7 +123,7 @@ function createRecorder() {
     get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
       const calls = recorded.map(({ call, key }) => ({
         ...call,
-        path: (key === null ? undefined : askers.get(key)) ?? call.path,
+        path: (key === null ? undefined : firstPaths.get(key)) ?? call.path,
       }));
       return { restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
     },

@@ -75,7 +75,7 @@ export class OperationContext
   #startedAt = 0;
   #session: BankSession | null = null;
   #lists: ListWork | null = null;
-  #isCallerAsked = false;
+  #isCallerRead = false;
 
   constructor(services: OperationServices, request: OperationRequest) {
     this.#services = services;
@@ -133,7 +133,7 @@ export class OperationContext
 
   /** The caller. After a resolver has read this, the answer may be private. */
   get credentials(): Caller {
-    this.#isCallerAsked = true;
+    this.#isCallerRead = true;
     return this.request.credentials;
   }
 
@@ -162,7 +162,7 @@ export class OperationContext
 
   /** Whether HTTP caches may keep the answer: the operation has read public data only, and has written nothing. */
   get isCacheable(): boolean {
-    if (this.effects !== null || this.#isCallerAsked || this.#session === null) return false;
+    if (this.effects !== null || this.#isCallerRead || this.#session === null) return false;
     return this.#session.isPublic && this.#session.hasRead;
   }
 

@@ -65,13 +65,14 @@ export class BoundedResult implements ExecutionResult {
 /** Answers up to this length, in bytes, are sent even without room: nearly all answers to payments are shorter. */
 export const shortAnswer = 16_384;
 
-/** One of several results, which has its JSON. */
-export interface Payload extends ExecutionResult {
+/** The result of an operation, or the several ones of an operation with @defer, each with its JSON. */
+export type Result = ExecutionResult | AsyncIterable<Payload>;
+
+/** One of several results. */
+export interface Payload {
+  readonly hasNext: boolean;
   stringify(): string;
 }
-
-/** A result of an operation, or several of them. */
-export type Result = ExecutionResult | AsyncIterable<Payload>;
 
 /** The size of an answer from which on its JSON is made here, in slices: making more takes milliseconds. */
 const manyValues = 10_000;

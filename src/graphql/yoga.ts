@@ -119,6 +119,7 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: '/graphql',
+    // Node's own classes: servers in which bankql is mounted expect them.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
@@ -143,7 +144,7 @@ export function createBankqlYoga(options: YogaOptions) {
     // The operation may have waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
-    const context: YogaContext = { bankql: new OperationContext(services, request) };
+    const context = { bankql: new OperationContext(services, request) };
     try {
       const result = yoga.getResultForParams(payload, context as YogaInitialContext & YogaContext);
       return result instanceof Promise ? result.then(asResult, toErrorResult) : asResult(result);
@@ -153,10 +154,10 @@ export function createBankqlYoga(options: YogaOptions) {
   }
 
   /**
-   * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
+   * Executes the requested operation. It never throws and never rejects. An error's
    * `extensions.http` is for the handler (http/respond.ts). An answer with older data has
    * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
-   * was written or paid. Several results have their JSON.
+   * was written or paid.
    */
   function execute(
     params: unknown,

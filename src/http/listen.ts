@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { Capacity, unbounded } from '../load/capacity.ts';
 import {
   type ConnectedSocket,
@@ -82,6 +82,16 @@ export interface ListenOptions {
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
 
+/** Starts to listen. Returns the address as a URL. Errors: those of `listen`, such as EADDRINUSE. */
+export async function listenOn(server: NetServer, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog }, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
 /**
  * An HTTP server that listens. The listener must not throw.
  * Errors: those of `listen`, such as EADDRINUSE.
@@ -157,11 +167,7 @@ export async function listen(
     surplus.socket.destroy();
     capacity.refuse('sockets');
   };
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog }, resolve);
-  });
-  const address = server.address() as AddressInfo;
+  const url = await listenOn(server, host, port);
   const drain = () => {
     shared.isDraining = true;
   };
@@ -170,7 +176,7 @@ export async function listen(
     for (const { isIdle, socket } of connections) if (isIdle) socket.destroy();
   };
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url,
     /** From now on, the last answer of each connection announces its end, and the connection closes. */
     drain,
     /** Waits until the requests in progress have ended. For `idleMs` milliseconds, idle connections may be used once more. */

@@ -6,8 +6,6 @@ import type { Head } from './head.ts';
 export interface HttpPolicyOptions {
   /** The origins whose pages may call, in lower case: schemes and hosts are the same in upper case. */
   readonly corsOrigins: ReadonlySet<string>;
-  /** Further request headers that those pages may send (default: none). */
-  readonly corsHeaders?: readonly string[] | undefined;
   /**
    * Requests must name this machine. If the operator's key is used for every client that can connect, a page of another
    * site whose name leads to this machine must not use it.
@@ -42,10 +40,6 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** The request headers that a browser and clients of bankql send. */
-const requestHeaders =
-  'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, x-bankql-explain, Apollographql-Client-Name, Apollographql-Client-Version';
-
 /** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
 
@@ -55,7 +49,7 @@ const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
 
 /**
  * Applies HTTP's rules to a request, whatever serves it. The result repeats nothing of the request but a plain
- * correlation id.
+ * correlation id, and to a listed origin what its preflight asks for.
  */
 export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins } = options;
@@ -63,13 +57,17 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
   const requestId = requestIdOf(headers['x-request-id']);
   const answer = [...always, 'X-Request-Id', requestId];
   const { origin } = headers;
-  if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
+  const isPreflight = method === 'OPTIONS';
+  if (corsOrigins.size > 0)
+    answer.push('Vary', isPreflight ? 'Origin, Access-Control-Request-Headers' : 'Origin');
   if (origin !== undefined && corsOrigins.has(origin.toLowerCase())) {
     answer.push('Access-Control-Allow-Origin', origin);
     answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
-    if (method === 'OPTIONS') {
+    if (isPreflight) {
       answer.push('Access-Control-Allow-Methods', 'GET, POST');
-      answer.push('Access-Control-Allow-Headers', requestHeaders);
+      // Any header: those of tracers, such as traceparent and sentry-trace, come with every request of a page.
+      const asked = headers['access-control-request-headers'];
+      if (asked !== undefined) answer.push('Access-Control-Allow-Headers', asked);
       answer.push('Access-Control-Max-Age', '600');
     }
   }

@@ -35,7 +35,10 @@ const framings: Readonly<Record<IncrementalStream['type'], Framing>> = {
 const pingMs = 12_000;
 
 /** The answer with the several results of an operation, in the form that the client accepts. */
-export function streamOf(results: AsyncIterable<Payload>, { type, spec }: IncrementalStream): StreamedAnswer {
+export function streamOf(
+  results: AsyncIterable<Pick<Payload, 'stringify'>>,
+  { type, spec }: IncrementalStream,
+): StreamedAnswer {
   const framing = framings[type];
   const contentType = `${framing.contentType}; ${spec}`;
   return {
@@ -46,7 +49,10 @@ export function streamOf(results: AsyncIterable<Payload>, { type, spec }: Increm
   };
 }
 
-async function* framed(results: AsyncIterable<Payload>, { start, of, end, ping }: Framing) {
+async function* framed(
+  results: AsyncIterable<Pick<Payload, 'stringify'>>,
+  { start, of, end, ping }: Framing,
+) {
   yield start;
   const iterator = results[Symbol.asyncIterator]();
   try {

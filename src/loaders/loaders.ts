@@ -1,17 +1,12 @@
 import DataLoader from 'dataloader';
-import type { z } from 'zod';
-import { brokenValueIn } from '../bank/answer.ts';
 import { validateBankId } from '../bank/ids.ts';
 import { readKey } from '../bank/request.ts';
-import { type Account, account } from '../contract/account.ts';
 import type { getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { type OperationId, operations } from '../contract/operations.ts';
 import type { getOtherAccounts } from '../contract/other-account.ts';
-import { type Field, isEmpty, recordFields } from '../contract/record.ts';
 import type { getTransaction } from '../contract/transaction.ts';
-import { getOrMake } from '../get-or-make.ts';
 
 /** The ids of the bank's records. An account is seen through one of its views. */
 export type BankIds = OwnIds<typeof getBranches>;
@@ -29,74 +24,6 @@ export const transactionIn = (
   viewId,
   transactionId: validateBankId('a transaction', transactionId),
 });
-
-/** An entry of a list of the bank: a record, or the error of an invalid one. */
-export type ListItem = { readonly id?: string | null | undefined };
-
-/** Longer lists are indexed. */
-const shortList = 16;
-
-const indexes = new WeakMap<readonly ListItem[], Map<string, ListItem>>();
-
-function indexById(list: readonly ListItem[]): Map<string, ListItem> {
-  const index = new Map<string, ListItem>();
-  for (const entry of list)
-    if (typeof entry.id === 'string' && !index.has(entry.id)) index.set(entry.id, entry);
-  return index;
-}
-
-/**
- * The entry of a loaded list with this id (the first, if there are several); null if there is no such entry. A long
- * list is indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
- */
-export function findById<T extends ListItem>(list: readonly T[], id: string): T | null;
-export function findById(list: readonly ListItem[], id: string): ListItem | null {
-  if (list.length <= shortList) return list.find((entry) => entry.id === id) ?? null;
-  return getOrMake(indexes, list, indexById).get(id) ?? null;
-}
-
-/** Whether a record has a value in each of these fields. Banks may write an empty one in lists, and the whole in a single read. */
-const hasAll = (fields: readonly Field[], record: object): boolean =>
-  fields.every(({ rest, type, isList }) => {
-    const value: unknown = Reflect.get(record, rest);
-    if (isEmpty(value)) return false;
-    return typeof type !== 'object' || isList || hasAll(recordFields(type), Object(value));
-  });
-
-/**
- * Records from lists that were read during the operation, so that they need not be read one by one. A record is
- * identified by its place (the other ids that a single read takes) and its id.
- */
-export class ListedRecords<T extends ListItem> {
-  readonly #record: z.ZodObject;
-  #lists: Map<string, Set<readonly T[]>> | null = null;
-
-  constructor(record: z.ZodObject) {
-    this.#record = record;
-  }
-
-  add(place: string, list: readonly T[]): void {
-    this.#lists ??= new Map();
-    getOrMake(this.#lists, place, () => new Set()).add(list);
-  }
-
-  /**
-   * The record in one of the lists. Null if no list contains it complete: all its values valid, with all `needed` fields (null:
-   * all fields). If null, a read of the single record may return more.
-   */
-  find(place: string, id: string, needed: readonly Field[] | null): T | null {
-    for (const list of this.#lists?.get(place) ?? []) {
-      const record = findById(list, id);
-      if (
-        record !== null &&
-        brokenValueIn(record) === null &&
-        hasAll(needed ?? recordFields(this.#record), record)
-      )
-        return record;
-    }
-    return null;
-  }
-}
 
 /** `{scope}` of getAccountsScope for lists of accounts. */
 export type Scope = 'permissions' | 'views';
@@ -183,7 +110,6 @@ const reads = Object.values<Operation>(operations)
 
 /** The loaders of one GraphQL operation. Each is made when it is first asked for. */
 class OperationLoaders {
-  readonly listedAccounts = new ListedRecords<Account>(account);
   readonly #read: Read;
   readonly #options: LoadersOptions;
   readonly #made: unknown[] = [];
@@ -213,16 +139,11 @@ class OperationLoaders {
  */
 export const createLoaders = (read: Read, options: LoadersOptions = {}): Loaders =>
   // The static block defines what the type says.
-  new OperationLoaders(read, options) as OperationLoaders & ReadLoaders;
-
-export type Loaders = ReadLoaders & {
-  /** Accounts from lists, which a single read would return in the same shape. */
-  readonly listedAccounts: ListedRecords<Account>;
-};
+  new OperationLoaders(read, options) as OperationLoaders & Loaders;
 
 type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitalize<Name> : Id;
 
-type ReadLoaders = {
+export type Loaders = {
   readonly [Id in OperationId as (typeof operations)[Id] extends ReadableOperation
     ? LoaderName<Id>
     : never]: Loader<(typeof operations)[Id]>;

@@ -1,67 +1,75 @@
-import type { Account } from '../contract/account.ts';
-import type { Branch } from '../contract/branch.ts';
-import type { Customer } from '../contract/customer.ts';
-import type { Message } from '../contract/message.ts';
-import type { MetadataEntry } from '../contract/metadata.ts';
-import type { OtherAccount } from '../contract/other-account.ts';
-import type { ProductBody } from '../contract/product.ts';
-import type { Transaction } from '../contract/transaction.ts';
-import type { TransactionRequest } from '../contract/transaction-request.ts';
+import { getOrMake } from '../get-or-make.ts';
 
-/** Records by their id, in the order in which they were first put. */
-function records<T>() {
-  const byId = new Map<string, T>();
-  return {
-    get: (id: string): T | undefined => byId.get(id),
-    all: (): T[] => [...byId.values()],
-    put<R extends T>(id: string, record: R): R {
-      byId.set(id, record);
-      return record;
-    },
-  };
+const day = 86_400_000;
+
+/** The bank's records, in memory: one database for each start of a sandbox. */
+export class Database {
+  readonly #start: number;
+  readonly #sequences = new Map<string, number>();
+
+  /** `start`: in milliseconds since 1970. The same start gives the same records. */
+  constructor(start: number) {
+    this.#start = start;
+  }
+
+  /** A time of day (UTC), `days` days before the start, as an ISO 8601 text. */
+  ago(days: number, time = '09:00'): string {
+    return `${new Date(this.#start - days * day).toISOString().slice(0, 10)}T${time}:00.000Z`;
+  }
+
+  /** The next id of its kind, such as `tx-0001`. */
+  nextId(prefix: string): string {
+    const next = (this.#sequences.get(prefix) ?? 0) + 1;
+    this.#sequences.set(prefix, next);
+    return `${prefix}-${String(next).padStart(4, '0')}`;
+  }
 }
 
-/** Records that belong to another record, in the order in which they were first put. */
-function childRecords<T>() {
-  const byOwner = new Map<string, Map<string | symbol, T>>();
-  return {
-    get: (ownerId: string, id: string): T | undefined => byOwner.get(ownerId)?.get(id),
-    of: (ownerId: string): T[] => [...(byOwner.get(ownerId)?.values() ?? [])],
-    /** Creates or replaces; a record without an id (null) is always a new one. */
-    put<R extends T>(ownerId: string, id: string | null, record: R): R {
-      const children = byOwner.get(ownerId) ?? new Map<string | symbol, T>();
-      byOwner.set(ownerId, children.set(id ?? Symbol(), record));
-      return record;
-    },
-  };
+/** A record of the seed. A record without an id (null) is always another one. */
+type Seed<T> = readonly [id: string | null, record: T];
+
+/** Records in the order in which they were first put. They are replaced, never changed: all databases share the seed's. */
+class Records<T> {
+  readonly #byId = new Map<string | symbol, T>();
+
+  constructor(seed: readonly Seed<T>[]) {
+    for (const [id, record] of seed) this.put(id, record);
+  }
+
+  get(id: string): T | undefined {
+    return this.#byId.get(id);
+  }
+
+  get all(): T[] {
+    return [...this.#byId.values()];
+  }
+
+  put<R extends T>(id: string | null, record: R): R {
+    this.#byId.set(id ?? Symbol(), record);
+    return record;
+  }
 }
 
-export type Database = ReturnType<typeof createDatabase>;
-
-/** The bank's records, in memory. Records are replaced, never changed: the seed's are shared by all databases. */
-export function createDatabase() {
-  const sequences = new Map<string, number>();
-  return {
-    customers: records<Customer>(),
-    accounts: records<Account>(),
-    branches: records<Branch>(),
-    /** The products as they were put: `bank_id` is one string. Each answer converts it to its own form. */
-    products: records<ProductBody>(),
-    /** By account id. */
-    otherAccounts: childRecords<OtherAccount>(),
-    /** By account id. A transfer within the bank has one transaction id, and a record for each of the two accounts. */
-    transactions: childRecords<Transaction>(),
-    /** By account id. */
-    transactionRequests: childRecords<TransactionRequest>(),
-    /** By customer id. */
-    messages: childRecords<Message>(),
-    /** By metadata id, which several entries share. */
-    metadata: childRecords<MetadataEntry>(),
-    /** The next id of its kind, such as `tx-0001`. */
-    nextId(prefix: string): string {
-      const next = (sequences.get(prefix) ?? 0) + 1;
-      sequences.set(prefix, next);
-      return `${prefix}-${String(next).padStart(4, '0')}`;
-    },
-  };
+/** A table of records that belong to an owner, such as an account's cards. A database gets the seed when it is first asked for them. */
+export function childTable<T>(seed: (ownerId: string, database: Database) => readonly Seed<T>[] = () => []) {
+  const tables = new WeakMap<Database, Map<string, Records<T>>>();
+  return (database: Database, ownerId: string): Records<T> =>
+    getOrMake(
+      getOrMake(tables, database, () => new Map()),
+      ownerId,
+      () => new Records(seed(ownerId, database)),
+    );
 }
+
+/** A table of records that belong to the bank. */
+export function table<T>(seed: readonly Seed<T>[]) {
+  const children = childTable<T>(() => seed);
+  return (database: Database) => children(database, '');
+}
+
+/** The rows of a seed that is written as a table, a line each; its cells are separated by `|`. */
+export const rowsOf = (text: string): string[][] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()));

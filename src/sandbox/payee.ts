@@ -1,31 +1,12 @@
 import type { OtherAccount } from '../contract/other-account.ts';
 import type { AccountRef } from '../contract/shared-parts.ts';
-import { accountOf } from './access.ts';
+import { customers } from './customers.ts';
 import type { Database } from './database.ts';
+import { closedAccount, isIban, slowAccount } from './iban.ts';
 import { bankId } from './identity.ts';
+import { accountOf, accounts } from './records/account.ts';
+import { otherAccounts } from './records/other-account.ts';
 import { HttpError } from './request-checks.ts';
-
-/** The rest of an IBAN by 97 (ISO 13616), with its letters as numbers and its first four characters last. */
-function remainder(iban: string): bigint {
-  const digits = `${iban.slice(4)}${iban.slice(0, 4)}`.replaceAll(/[A-Z]/g, (letter) =>
-    String(letter.charCodeAt(0) - 55),
-  );
-  return BigInt(digits) % 97n;
-}
-
-/** The IBAN of a national account number, with its check digits. */
-export function iban(country: string, number: string): string {
-  const check = 98n - remainder(`${country}00${number}`);
-  return `${country}${String(check).padStart(2, '0')}${number}`;
-}
-
-/** Whether a text is an IBAN without spaces whose check digits are right. */
-const isIban = (text: string): boolean =>
-  /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(text) && remainder(text) === 1n;
-
-/** Two accounts of another bank whose transfers fail or stay pending, for tests. */
-export const closedAccount = iban('GB', 'TSTB60161300000001');
-export const slowAccount = iban('GB', 'TSTB60161300000002');
 
 /** The outcomes of transfers to IBANs of other banks that do not complete. */
 export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
@@ -43,23 +24,23 @@ export interface Payee {
 
 /** An account of this bank, by its id or its IBAN. */
 function ownBankPayee(database: Database, named: string): Payee | null {
-  if (database.accounts.get(named)) return { id: named, outside: null };
+  if (accounts(database).get(named)) return { id: named, outside: null };
   if (!isIban(named)) return null;
-  const id = database.accounts.all().find(({ IBAN }) => IBAN === named)?.id;
+  const id = accounts(database).all.find(({ IBAN }) => IBAN === named)?.id;
   return id == null ? null : { id, outside: null };
 }
 
 /** A counterparty of the account that pays, by its id, its IBAN or its number. */
 function counterpartyPayee(database: Database, payerId: string, named: string): Payee | null {
-  const found = database.otherAccounts.get(payerId, named) ?? findByNumber(database, payerId, named);
+  const found = otherAccounts(database, payerId).get(named) ?? findByNumber(database, payerId, named);
   if (!found) return null;
   const id = found.id ?? named;
   // A payment to an account of this bank is internal, however the account is named.
-  return { id, outside: database.accounts.get(id) ? null : found };
+  return { id, outside: accounts(database).get(id) ? null : found };
 }
 
 function findByNumber(database: Database, payerId: string, named: string): OtherAccount | undefined {
-  const all = database.otherAccounts.of(payerId);
+  const all = otherAccounts(database, payerId).all;
   return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
 }
 
@@ -92,15 +73,15 @@ export const payeeRef = ({ id, outside }: Payee): AccountRef => ({
 
 /** Makes sure that the account `accountId` knows the payee as a counterparty. */
 export function ensureCounterparty(database: Database, accountId: string, { id, outside }: Payee): void {
-  if (database.otherAccounts.get(accountId, id)) return;
+  if (otherAccounts(database, accountId).get(id)) return;
   if (outside) {
     // A payee without an id already is a counterparty: it was found by its IBAN or number.
-    if (outside.id === id) database.otherAccounts.put(accountId, id, outside);
+    if (outside.id === id) otherAccounts(database, accountId).put(id, outside);
     return;
   }
   const { owners, IBAN, number, swift_bic } = accountOf(database, id);
-  const names = (owners ?? []).map((owner) => database.customers.get(owner)?.legal_name ?? owner);
-  database.otherAccounts.put(accountId, id, {
+  const names = (owners ?? []).map((owner) => customers(database).get(owner)?.legal_name ?? owner);
+  otherAccounts(database, accountId).put(id, {
     bank: bankId,
     holder: { is_alias: false, name: names.join(', ') },
     IBAN,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Auth } from '../contract/operation.ts';
-import { authProvider, subscriptionKey } from './identity.ts';
+import { authProvider, staffId, subscriptionKey } from './identity.ts';
 
 /**
  * A request that the bank declines. Handlers and checks throw it; the server answers with its status and
@@ -113,4 +113,19 @@ export function readBody<T extends z.ZodType>(
   const checked = shape.safeParse(body);
   if (!checked.success) throw new HttpError(400, complaint(checked.error));
   return checked.data;
+}
+
+/** Errors: HttpError 400 if a body's field contradicts the path, such as `id`, whose `subject` is "id". */
+export function checkOfPath(
+  field: string,
+  given: string | null | undefined,
+  ofPath: string,
+  subject: string,
+): void {
+  if ((given ?? ofPath) !== ofPath) throw new HttpError(400, `${field}: is not the ${subject} of the path`);
+}
+
+/** Errors: HttpError 403 for customers. */
+export function requireStaff(caller: string | null, what: string): void {
+  if (caller !== staffId) throw new HttpError(403, `Only the staff of the bank ${what}`);
 }

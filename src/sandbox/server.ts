@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { writeExactJson } from '../contract/exact-json.ts';
 import { operations } from '../contract/operations.ts';
+import { customers } from './customers.ts';
 import type { Database } from './database.ts';
 import { type Answer, type Faults, faultsBody, spoil } from './faults.ts';
+import { handlers } from './handlers.ts';
 import { bankId, sandboxHost, staffId } from './identity.ts';
-import { handlers } from './operation-handlers.ts';
 import { callerOf, checkSubscriptionKey, checkTrackId, HttpError, readBody } from './request-checks.ts';
 import { seededDatabase } from './seed.ts';
 
@@ -91,7 +92,7 @@ function perform({ row, ids, headers, query, body }: Call, database: Database, a
   const caller = callerOf(
     row.auth,
     headers,
-    (id) => id === staffId || database.customers.get(id) !== undefined,
+    (id) => id === staffId || customers(database).get(id) !== undefined,
   );
   if (row.tracked) checkTrackId(headers);
   if (ids.BANK_ID !== undefined && ids.BANK_ID !== bankId)
@@ -116,7 +117,7 @@ async function answerOf(work: () => unknown): Promise<Answer> {
 }
 
 /**
- * Starts a sandbox bank on this machine: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
+ * Starts a sandbox bank on this machine: each operation of the contract over HTTP, on seeded data (see docs/sandbox.md).
  * `POST /sandbox/reset` restores the data and ends the faults; `PUT /sandbox/faults` sets them.
  * Errors: Error if the port is taken.
  */

@@ -3,12 +3,18 @@ import type { Account } from '../contract/account.ts';
 import type { MoneyBody } from '../contract/shared-parts.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
-import { accountOf } from './access.ts';
-import type { Database } from './database.ts';
+import { childTable, type Database } from './database.ts';
 import { bankId } from './identity.ts';
 import { amountOf, centsOf } from './money.ts';
 import { ensureCounterparty, outcomes, type Payee } from './payee.ts';
+import { accountOf, accounts } from './records/account.ts';
 import { HttpError } from './request-checks.ts';
+
+/** By account id. A transfer within the bank has one transaction id, and a record for each of the two accounts. */
+export const transactions = childTable<Transaction>();
+
+/** By account id. */
+export const transactionRequests = childTable<TransactionRequest>();
 
 /** A transaction as a statement lists it. */
 interface StatementLine {
@@ -29,7 +35,7 @@ export function addToStatement(
 ): void {
   for (const [month, added] of Map.groupBy(lines, ({ at }) => at.slice(0, 7))) {
     const id = `statement-${month}`;
-    const found = database.transactionRequests.get(accountId, id);
+    const found = transactionRequests(database, accountId).get(id);
     const statement: TransactionRequest = {
       description: `Statement ${month}`,
       resource_url: requestUrl(accountId, id),
@@ -41,7 +47,7 @@ export function addToStatement(
       end_date: added.at(-1)?.at,
       from: { account_id: accountId, bank_id: bankId },
     };
-    database.transactionRequests.put(accountId, id, statement);
+    transactionRequests(database, accountId).put(id, statement);
   }
 }
 
@@ -123,7 +129,7 @@ function book(
   const account = accountOf(database, accountId);
   const moved = status === 'COMPLETED' ? cents : 0n;
   const balance = { currency, amount: amountOf(heldBy(account) + moved, currency) };
-  if (status === 'COMPLETED') database.accounts.put(accountId, { ...account, balance });
+  if (status === 'COMPLETED') accounts(database).put(accountId, { ...account, balance });
   ensureCounterparty(database, accountId, payee);
   const transaction: Transaction = {
     id,
@@ -141,7 +147,7 @@ function book(
       ...(status === 'COMPLETED' && { completed: text.at }),
     },
   };
-  database.transactions.put(accountId, id, transaction);
+  transactions(database, accountId).put(id, transaction);
 }
 
 /**

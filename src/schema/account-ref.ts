@@ -4,8 +4,9 @@ import { type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { findCounterparty, OtherAccount } from './other-account.ts';
-import { toBody, type Values } from './plugin/fields.ts';
+import type { Values } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
+import { toBody } from './request-body.ts';
 
 /** An account as another record names it. What it leaves out is that of the record. */
 export const AccountRef = builder.bankPart(accountRef);

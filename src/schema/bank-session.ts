@@ -24,7 +24,7 @@ export interface StaleAnswer {
 /** Observes an operation's calls, for the explanation (graphql/explain.ts). Its methods must not throw. */
 interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
-  readonly asked: (operation: Operation, key: string) => void;
+  readonly requested: (operation: Operation, key: string) => void;
   /** A call begins. Shape: a function to be called with its outcome. */
   began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
 }
@@ -87,7 +87,7 @@ export class BankSession {
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
     this.#loaders ??= createLoaders(this.#reader(false), {
-      onAsk: this.#options.observer?.asked,
+      onAsk: this.#options.observer?.requested,
       admit: this.#admit,
     });
     return this.#loaders;

@@ -5,9 +5,9 @@ import { badUserInput } from '../errors.ts';
 import { builder, type InputFields } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { omitNullish } from './plugin/fields.ts';
 import { notGlobalId } from './plugin/global-id.ts';
 import { madeFrom } from './plugin/list-item.ts';
+import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */

@@ -12,7 +12,6 @@ import {
 } from './branch-search.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 export const Branch = builder.bankRef(branch, {
@@ -47,7 +46,6 @@ builder.objectFields(Bank, (t) => ({
   branch: t.link(Branch, {
     description: 'One branch, found in getBranches. REST: getBranches.',
     args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
-    ids: ({ bankId }, { branchId }) => ({ bankId, branchId: notGlobalId('branchId', branchId) }),
   }),
   branches: t.bankList(Branch, {
     description: 'Branches of the bank. REST: getBranches; with `filter`, postBranches.',

@@ -5,7 +5,6 @@ import { Account } from './account.ts';
 import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
 import { Message, messageList } from './message.ts';
-import { restId } from './plugin/global-id.ts';
 import { viewerAccounts, viewerWhoIs } from './viewer.ts';
 
 /** Customers by bank and customer id. */
@@ -42,6 +41,5 @@ builder.objectField(Bank, 'customer', (t) =>
   t.link(Customer, {
     description: 'The caller, or somebody who owns an account with them. REST: getCustomer.',
     args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
-    ids: ({ bankId }, { customerId }) => ({ bankId, customerId: restId('customerId', customerId) }),
   }),
 );

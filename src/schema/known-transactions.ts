@@ -1,6 +1,6 @@
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { Account, accountOf } from './account.ts';
+import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { receiptOf } from './payment.ts';
@@ -114,7 +114,7 @@ builder.objectField(Account, 'knownTransactions', (t) =>
     fromIds: true,
     async resolve(ids, { since, ...args }, { bankql }) {
       const page = checkPage(args);
-      const account = accountOf(ids);
+      const account = Account.pathOf(ids);
       const [requests, paid] = await Promise.all([loadRequests(account, bankql), paidFrom(account, bankql)]);
       const known = await bankql.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
         collect(requests, paid, since ?? undefined),

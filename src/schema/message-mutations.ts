@@ -2,8 +2,8 @@ import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
 import { bankIdDescription, bankIdOr } from './context.ts';
 import { Message } from './message.ts';
-import { toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
+import { toBody } from './request-body.ts';
 
 builder.relayMutationField(
   'putCustomerMessage',

@@ -11,13 +11,12 @@ import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isObject } from '../is-object.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { findById } from '../loaders/loaders.ts';
-import { Account, accountOf, isCodeOf } from './account.ts';
+import { Account, isCodeOf } from './account.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { omitNullish } from './plugin/fields.ts';
 import { notGlobalId } from './plugin/global-id.ts';
-import { isRepeatedIn, itemId, itemNotFound, madeFrom, shownId } from './plugin/list-item.ts';
+import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
+import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
@@ -108,17 +107,22 @@ export const OtherAccount = builder.bankRef(otherAccount, {
  * share identifies none of them: otherwise the wrong one could be paid.
  * Errors: NOT_FOUND.
  */
-function findOtherAccount(list: readonly OtherAccountRecord[], name: string): OtherAccountRecord {
-  const isRepeated = isRepeatedIn(list, itemId, name);
-  const found = isRepeated ? null : (findById(list, name) ?? findByNumber(list, name));
-  if (found === undefined) throw itemNotFound(getOtherAccounts, name);
-  if (found !== null) return found;
+function findOtherAccount(
+  list: readonly OtherAccountRecord[],
+  ids: CounterpartyIds,
+): OtherAccountRecord | null {
+  const name = ids.otherAccountId;
+  const withId = OtherAccount.entriesWith(list, ids);
+  const [found, ...others] = withId.length > 0 ? withId : withNumber(list, name);
+  if (others.length === 0) return found ?? null;
   throw new BankqlError(
     'NOT_FOUND',
     `The bank's answer to ${getOtherAccounts.id} holds several entries with the id, IBAN or number ${shownId(name)}: choose one from the list.`,
     { operation: getOtherAccounts.id },
   );
 }
+
+type CounterpartyIds = ViewIds & { readonly otherAccountId: string };
 
 /**
  * The counterparty of an account with the id of a payee; null if none, or several, have it. Errors: those of getOtherAccounts.
@@ -129,60 +133,31 @@ export async function findCounterparty(
   context: ReadContext,
 ): Promise<typeof OtherAccount.$inferType | null> {
   const list = await loadOtherAccounts(payer, {}, context);
-  const found = isRepeatedIn(list, itemId, id) ? null : findById(list, id);
-  if (!found || found instanceof Error) return null;
-  return OtherAccount.nodesIn(list, payer)(found);
+  const [found, ...others] = OtherAccount.entriesWith(list, { ...payer, otherAccountId: id });
+  return found === undefined || others.length > 0 ? null : OtherAccount.nodesIn(list, payer)(found);
 }
 
-type ByNumber = ReadonlyMap<unknown, OtherAccountRecord | null>;
+type ByNumber = ReadonlyMap<unknown, readonly OtherAccountRecord[]>;
 
-const numbers = new WeakMap<
-  readonly OtherAccountRecord[],
-  { readonly byIban: ByNumber; readonly byNumber: ByNumber }
->();
+const numbers = new WeakMap<object, { readonly byIban: ByNumber; readonly byNumber: ByNumber }>();
 
-/**
- * The counterparty with an IBAN, or else with a number; null if several have it, undefined if none has. A list is indexed once,
- * however many links lead into it.
- */
-function findByNumber(
-  list: readonly OtherAccountRecord[],
-  name: string,
-): OtherAccountRecord | null | undefined {
-  const indexBy = (numberOf: (record: OtherAccountRecord) => unknown) => {
-    const index = new Map<unknown, OtherAccountRecord | null>();
-    for (const record of list) {
-      const number = numberOf(record);
-      if (number) index.set(number, index.has(number) ? null : record);
-    }
-    return index;
-  };
+/** The counterparties with an IBAN, or else with a number. A list is indexed once, however many links lead into it. */
+function withNumber(list: readonly OtherAccountRecord[], name: string): readonly OtherAccountRecord[] {
   const { byIban, byNumber } = getOrMake(numbers, list, () => ({
-    byIban: indexBy(({ IBAN }) => typeof IBAN === 'string' && compactIban(IBAN)),
-    byNumber: indexBy(({ number }) => number),
+    byIban: Map.groupBy(list, ({ IBAN }) => typeof IBAN === 'string' && compactIban(IBAN)),
+    byNumber: Map.groupBy(list, ({ number }) => number),
   }));
   const iban = compactIban(name);
-  return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
+  return (iban && byIban.get(iban)) || byNumber.get(name || undefined) || [];
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
 builder.bankNode(OtherAccount, {
+  through: 'that it is a counterparty of',
   omit: ['version'],
   fields: (t) => ({
-    accountId: t.exposeID('accountId', {
-      nullable: false,
-      description: 'The account that it is a counterparty of, from the path.',
-    }),
-    viewId: t.exposeID('viewId', {
-      nullable: false,
-      description: 'The view through which it is seen, from the path.',
-    }),
-    account: t.link(Account, {
-      description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-      ids: accountOf,
-    }),
     linkedAccount: t.link(Account, {
       description:
         "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
@@ -219,10 +194,6 @@ builder.objectFields(Account, (t) => ({
     args: {
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
     },
-    ids: (account, { otherAccountId }) => ({
-      ...accountOf(account),
-      otherAccountId: notGlobalId('otherAccountId', otherAccountId),
-    }),
   }),
   otherAccounts: t.bankList(OtherAccount, {
     description:

@@ -15,9 +15,9 @@ import { AccountRefInput, accountRefBody, validatedAccountRefBody } from './acco
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
-import { omitNullish, toBody } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { mapListItem } from './plugin/list-item.ts';
+import { omitNullish, toBody } from './request-body.ts';
 import { isPositive } from './scalars.ts';
 import { TransactionRequest } from './transaction-request.ts';
 

@@ -10,10 +10,11 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { listOf, omitNullish } from './plugin/fields.ts';
-import { notGlobalId, restId } from './plugin/global-id.ts';
+import { listOf } from './plugin/fields.ts';
+import { notGlobalId } from './plugin/global-id.ts';
 import type { ListedTypes } from './plugin/node.ts';
 import { versionOf } from './record-version.ts';
+import { omitNullish } from './request-body.ts';
 
 /** Products by bank and product id. One without an id of its own is looked up in the list of all products. */
 type ProductTypes = ListedTypes<readonly [typeof Bank, 'productId'], ProductRecord>;
@@ -72,7 +73,6 @@ builder.objectFields(Bank, (t) => ({
   product: t.link(Product, {
     description: 'A product by id. REST: getProduct.',
     args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
-    ids: ({ bankId }, { productId }) => ({ bankId, productId: restId('productId', productId) }),
   }),
   products: t.bankList(Product, {
     description: 'Products of the bank. REST: postProducts.',

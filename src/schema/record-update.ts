@@ -4,12 +4,13 @@ import { isOtherId } from '../bank/ids.ts';
 import type { Body, Operation, OwnIds } from '../contract/operation.ts';
 import { recordFields } from '../contract/record.ts';
 import { otherSpellings } from '../contract/spelling.ts';
-import { type Changes, changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
+import { changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { Context, ReadContext } from './context.ts';
-import { clearedBy, ownIdIn } from './plugin/fields.ts';
+import type { Context } from './context.ts';
+import { ownIdIn, type Values } from './plugin/fields.ts';
 import { shownId } from './plugin/list-item.ts';
-import { versionOf as recordVersion } from './record-version.ts';
+import type { AnyBankRef } from './plugin/node.ts';
+import { clearedBy } from './request-body.ts';
 
 /**
  * An update reads a record, changes it and writes it back whole, so that members which the update does not name keep their
@@ -17,32 +18,25 @@ import { versionOf as recordVersion } from './record-version.ts';
  */
 
 export type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
+export type Ids = Readonly<Record<string, string>>;
 
 /** A written record: its ids, and the record if the bank's answer shows it. */
-export interface Written<Ids, Item> {
+export interface Written {
   /** Null if the bank's answer does not show the record, and no id is known with which to read it. */
-  readonly ids: Ids | null;
-  readonly record: Item | null;
+  readonly ids: object | null;
+  readonly record: unknown;
   readonly trackId: string;
 }
 
-/** An update of a record. */
-interface RecordUpdate<Put extends WriteOperation, Ids, Item> {
-  readonly shape: z.ZodObject;
-  readonly read: Operation;
-  readonly write: Put;
-  /** The ids of the record, and those in the paths of the operations. */
-  readonly ids: Ids & OwnIds<Put> & Readonly<Record<string, string>>;
-  readonly input: { readonly changes: object; readonly ifVersion?: string | null | undefined };
-  /** Reads the record. Errors: nothing is written. */
-  readonly load: (context: ReadContext) => Promise<Item>;
-  /** The version of the record, as in the type's field `version`; by default that of its shape. */
-  readonly versionOf?: (record: Item) => string;
+interface RecordUpdate {
+  readonly ref: AnyBankRef;
+  readonly write: WriteOperation;
+  /** The ids in the paths of the operations. */
+  readonly ids: Ids;
+  readonly input: Values;
   /** The body's changes, from the record that was read. Errors: BAD_USER_INPUT. */
-  readonly changes: (record: Item) => Changes<z.infer<Put['body']>>;
+  readonly changes: (record: Values) => object;
 }
-
-export type RestRecord = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a record, bypassing all caches, changes it and writes it back whole. Updates of one record run one after the other.
@@ -52,42 +46,36 @@ export type RestRecord = Readonly<Record<string, unknown>>;
  * contract anywhere, since a body made from it would lose that value, or if it has another id than the requested one. Otherwise
  * those of the read and of the write.
  */
-export async function updateRecord<Put extends WriteOperation, Ids, Item extends RestRecord>(
-  { session, ...context }: Context,
-  update: RecordUpdate<Put, Ids, Item>,
-): Promise<Written<Ids, Item>> {
-  const { shape, write, ids, input } = update;
+export async function updateRecord({ session, ...context }: Context, update: RecordUpdate): Promise<Written> {
+  const { ref, write, ids, input } = update;
   if (changesNothing(input.changes))
     throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
   /** The values that the answer to the write must contain. */
   let known: object = {};
-  const { answer, trackId } = await session.update(queueKey(write, ids), write, ids, async (fresh) => {
-    const record = await update.load({ ...context, session: fresh });
+  // TypeScript cannot infer the ids and the body of an operation that it does not know.
+  const path = ids as OwnIds<WriteOperation>;
+  const { answer, trackId } = await session.update(queueKey(write, ids), write, path, async (fresh) => {
+    const record: Values = await ref.readForUpdate(ids, { ...context, session: fresh });
     checkRecord(record, update);
     checkVersion(record, update);
-    const body = updatedBody(write.body, record, update.changes(record), (path) => missing(path, update));
-    known = { ...readOnlyMembers(shape, record), ...body };
-    // TypeScript cannot infer the operation's body through a type parameter.
-    return body as Body<Put>;
+    const body = updatedBody(write.body, record, update.changes(record), (at) => missing(at, update));
+    known = { ...readOnlyMembers(ref, record), ...body };
+    return body as Body<WriteOperation>;
   });
-  const record = answer as Item | null;
-  const isShown = record !== null && otherId(record, update) === null && !leavesOut(record, known);
-  return { ids, record: isShown ? record : null, trackId };
+  const shown = answer as Values | null;
+  const isShown = shown !== null && otherId(shown, update) === null && !leavesOut(shown, known);
+  return { ids, record: isShown ? shown : null, trackId };
 }
 
 /** Updates of the same record wait for each other, through whichever view it is read and whatever its metadata's type. */
-const queueKey = (write: Operation, { viewId, TYPE, ...ids }: Readonly<Record<string, string>>): string =>
+const queueKey = (write: Operation, { viewId, TYPE, ...ids }: Ids): string =>
   JSON.stringify([write.id, ...Object.values(ids)]);
 
-type AnyUpdate = RecordUpdate<WriteOperation, unknown, never>;
-type RecordIds = Pick<AnyUpdate, 'shape' | 'ids'>;
-
 /** The id of a record, if it is another one than the requested; otherwise null. */
-function otherId(record: RestRecord, { shape, ids }: RecordIds): string | null {
-  const own = ownIdIn(shape);
-  if (own === undefined) return null;
-  const id = record[own.rest];
-  return isOtherId(id, ids[own.name]) ? id : null;
+function otherId(record: Values, { ref, ids }: RecordUpdate): string | null {
+  const own = ownIdIn(ref.shape);
+  const id = own && record[own.rest];
+  return own && isOtherId(id, ids[own.name]) ? id : null;
 }
 
 /**
@@ -95,21 +83,20 @@ function otherId(record: RestRecord, { shape, ids }: RecordIds): string | null {
  * whose members are all optional may not be a record at all, but an error with status 200, for example.
  * Errors: BANK_BAD_RESPONSE, also if any part of the record breaks the contract.
  */
-function checkRecord(
-  record: RestRecord,
-  { shape, ids, read, write }: Pick<AnyUpdate, 'shape' | 'ids' | 'read' | 'write'>,
-): void {
+function checkRecord(record: Values, update: RecordUpdate): void {
+  const { ref, write } = update;
+  const read: Operation = ref.readOperation;
   const refuse = ({ id: operation }: Operation, message: string) =>
     new BankqlError('BANK_BAD_RESPONSE', `${message} Nothing was written.`, { operation });
-  const id = otherId(record, { shape, ids });
+  const id = otherId(record, update);
   if (id !== null)
     throw refuse(
       read,
-      `The bank's ${read.id} answered with the id ${shownId(id)}, which is not the \`${ownIdIn(shape)?.name}\` that was given: an update needs the record's own id.`,
+      `The bank's ${read.id} answered with the id ${shownId(id)}, which is not the \`${ownIdIn(ref.shape)?.name}\` that was given: an update needs the record's own id.`,
     );
   if (Object.keys(write.body.shape).every((name) => record[name] == null))
     throw refuse(write, `What the bank answered before ${write.id} holds nothing of a record.`);
-  const [misspelt] = otherSpellings(shape, record);
+  const [misspelt] = otherSpellings(ref.shape, record);
   if (misspelt !== undefined)
     throw refuse(
       read,
@@ -124,17 +111,9 @@ function checkRecord(
 }
 
 /** Errors: CONFLICT. */
-function checkVersion<Item extends RestRecord>(
-  record: Item,
-  {
-    shape,
-    write,
-    input: { ifVersion },
-    versionOf = (read) => recordVersion(shape, read),
-  }: Pick<RecordUpdate<WriteOperation, unknown, Item>, 'shape' | 'write' | 'input' | 'versionOf'>,
-): void {
+function checkVersion(record: Values, { ref, write, input: { ifVersion } }: RecordUpdate): void {
   if (ifVersion == null) return;
-  const version = versionOf(record);
+  const version = ref.version(record);
   if (ifVersion === version) return;
   throw new BankqlError(
     'CONFLICT',
@@ -144,11 +123,8 @@ function checkVersion<Item extends RestRecord>(
 }
 
 /** BAD_USER_INPUT for a member that the write requires, and that neither the changes nor the record have. */
-function missing(
-  path: string,
-  { shape, write, input }: Pick<AnyUpdate, 'shape' | 'write' | 'input'>,
-): BankqlError {
-  const cleared = clearedBy(shape, input.changes, path.split('.'));
+function missing(path: string, { ref, write, input }: RecordUpdate): BankqlError {
+  const cleared = clearedBy(ref.shape, input.changes, path.split('.'));
   if (cleared === null)
     return badUserInput(
       `The bank's ${write.id} requires \`${path}\`, which neither \`changes\` nor the record has; nothing was written.`,
@@ -161,7 +137,7 @@ function missing(
 }
 
 /** The members of a record that no request may contain. */
-const readOnlyMembers = (shape: z.ZodObject, record: RestRecord): object =>
+const readOnlyMembers = ({ shape }: AnyBankRef, record: Values): object =>
   Object.fromEntries(
     recordFields(shape).flatMap(({ rest, readOnly }) => (readOnly ? [[rest, record[rest]]] : [])),
   );

@@ -8,12 +8,12 @@ import {
 } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { Account, accountOf } from './account.ts';
+import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
-import { itemNotFound, madeFrom } from './plugin/list-item.ts';
+import { madeFrom } from './plugin/list-item.ts';
 import { Transaction } from './transaction.ts';
 
 /** The bank's identifier is an address. */
@@ -29,11 +29,6 @@ export const TransactionRequest = builder.bankRef(transactionRequest, {
     operation: getTransactionsRequest,
     load: loadRequests,
     nameOf: urlOf,
-    find(requests, url) {
-      const found = requests.find((request) => request.resource_url === url);
-      if (found === undefined) throw itemNotFound(getTransactionsRequest, url);
-      return unwrap(found);
-    },
   },
 });
 
@@ -108,17 +103,14 @@ export function transactionIdsOf({ transaction_ids }: RequestRecord): readonly s
 }
 
 builder.bankNode(TransactionRequest, {
-  omit: ['bankId', 'bank', 'version', 'from', 'body'],
+  through: 'that was asked to pay',
+  omit: ['bankId', 'bank', 'accountId', 'viewId', 'version', 'from', 'body'],
   fields: (t) => ({
     from: t.field({
       type: AccountRef,
       description: 'The account that pays; null if the bank does not say. REST `from`.',
       // The counterparties are those of the payer: the payer is none of them.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
-    }),
-    account: t.link(Account, {
-      description: 'The account that was asked to pay. REST: getAccountsScope.',
-      ids: accountOf,
     }),
     to: t.field({
       type: AccountRef,
@@ -138,7 +130,7 @@ builder.bankNode(TransactionRequest, {
         'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error. REST: getTransaction for each.',
       args: idPage,
       entries: ({ record }, page) => idsOnPage(transactionIdsOf(record), page),
-      ids: (request, transactionId) => transactionIn(accountOf(request), transactionId),
+      ids: (request, transactionId) => transactionIn(Account.pathOf(request), transactionId),
     }),
   }),
 });

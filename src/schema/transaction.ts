@@ -3,10 +3,9 @@ import { validateBankId } from '../bank/ids.ts';
 import { namedObject } from '../contract/interpretations.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import { getTransaction, transaction } from '../contract/transaction.ts';
-import { Account, accountOf } from './account.ts';
+import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { OtherAccount } from './other-account.ts';
-import { restId } from './plugin/global-id.ts';
 
 /** Transactions by account, view and transaction id. */
 export const Transaction = builder.bankRef(transaction, {
@@ -15,22 +14,11 @@ export const Transaction = builder.bankRef(transaction, {
 });
 
 builder.bankNode(Transaction, {
+  through: 'through which it was read',
   fields: (t) => ({
-    accountId: t.exposeID('accountId', {
-      nullable: false,
-      description: 'The account through which it was read, from the path.',
-    }),
-    viewId: t.exposeID('viewId', {
-      nullable: false,
-      description: 'The view through which it is seen, from the path.',
-    }),
     transactionId: t.exposeID('transactionId', {
       nullable: false,
       description: 'The transaction id, from the path.',
-    }),
-    account: t.link(Account, {
-      description: 'The account through which it was read. REST: getAccountsScope.',
-      ids: accountOf,
     }),
     thisAccount: t.link(Account, {
       description: 'The account that `thisAccountId` names, through the same view. REST: getAccountsScope.',
@@ -58,7 +46,7 @@ builder.bankNode(Transaction, {
         if (!otherAccountId) return null;
         // Some banks write the whole counterparty instead of its id.
         const { data } = otherAccount.safeParse(namedObject(record, 'other_account'));
-        return { ...accountOf(node), otherAccountId, record: data };
+        return { ...Account.pathOf(node), otherAccountId, record: data };
       },
     }),
   }),
@@ -68,9 +56,5 @@ builder.objectField(Account, 'transaction', (t) =>
   t.link(Transaction, {
     description: 'One transaction of the account. REST: getTransaction.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
-    ids: (account, { transactionId }) => ({
-      ...accountOf(account),
-      transactionId: restId('transactionId', transactionId),
-    }),
   }),
 );

@@ -1,10 +1,9 @@
-import { account, getAccountsScope, putAccountID } from '../contract/account.ts';
-import { getBranches, putBranchID } from '../contract/branch.ts';
-import { getCustomer, putCustomerID } from '../contract/customer.ts';
-import { getProduct, type ProductBody, product, putProduct } from '../contract/product.ts';
+import { account, putAccountID } from '../contract/account.ts';
+import { putBranchID } from '../contract/branch.ts';
+import { putCustomerID } from '../contract/customer.ts';
+import { type ProductBody, product, putProduct } from '../contract/product.ts';
 import type { Body } from '../contract/record.ts';
 import {
-  getTransaction,
   putTransactions,
   type Transaction as TransactionRecord,
   transactionMetadata,
@@ -14,34 +13,28 @@ import { badUserInput } from '../errors.ts';
 import { Account } from './account.ts';
 import { Branch } from './branch.ts';
 import { Customer } from './customer.ts';
-import { listOf, toChanges } from './plugin/fields.ts';
+import { listOf } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { itemId } from './plugin/list-item.ts';
 import { Product } from './product.ts';
 import { defineWrites } from './record-writes.ts';
+import { toChanges } from './request-body.ts';
 import { Transaction } from './transaction.ts';
 
 /** The members of the metadata have the same names in REST. */
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 
+const viewOfUpdate =
+  'The view for reading the record, which must show all of it, or hidden fields are lost; the configured one by default.';
+
 /** One row for each record that the bank lets be written: its `put…` mutation, its `update…` mutation, and what is special. */
 
-defineWrites(Branch, {
-  read: getBranches,
-  write: putBranchID,
-  ids: { branchId: "The branch's id at the bank." },
-});
+defineWrites(Branch, { write: putBranchID });
 
-defineWrites(Customer, {
-  read: getCustomer,
-  write: putCustomerID,
-  ids: { customerId: "The customer's id at the bank." },
-});
+defineWrites(Customer, { write: putCustomerID });
 
 defineWrites(Product, {
-  read: getProduct,
   write: putProduct,
-  ids: { productId: "The product's id at the bank." },
   put: {
     // The path names only the bank: the product's id is in the answer or in the body.
     ids: {},
@@ -68,10 +61,7 @@ defineWrites(Product, {
 });
 
 defineWrites(Account, {
-  read: getAccountsScope,
   write: putAccountID,
-  article: 'an',
-  ids: { accountId: "The account's id at the bank." },
   put: {
     view: "The view of the payload's account; the configured one by default.",
     // The bank's answer may contain fields that the view hides.
@@ -79,7 +69,7 @@ defineWrites(Account, {
     shown: 'read again through the view.',
   },
   update: {
-    hasView: true,
+    view: viewOfUpdate,
     description:
       'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, putAccountID.',
     // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
@@ -100,14 +90,10 @@ defineWrites(Account, {
   },
 });
 
-const transactionIds = { transactionId: "The transaction's id at the bank." };
-
 defineWrites(Transaction, {
-  read: getTransaction,
   write: putTransactions,
   put: {
     name: 'putTransactionMetadata',
-    ids: { accountId: "The account's id at the bank.", ...transactionIds },
     view: 'The view of the account; the configured one by default.',
     fields: (t) => ({
       metadataType: t.string({
@@ -119,10 +105,12 @@ defineWrites(Transaction, {
   },
   update: {
     name: 'annotateTransaction',
-    verb: 'annotate',
     description: "Changes a transaction's metadata only. REST: getTransaction, putTransactions.",
-    ids: { accountId: 'The account through which it is read.', ...transactionIds },
-    hasView: true,
+    ids: {
+      accountId: 'The account through which it is read.',
+      transactionId: "The transaction's id at the bank.",
+    },
+    view: viewOfUpdate,
     changed: transactionMetadata,
     fields: (t) => ({
       metadataType: t.string({

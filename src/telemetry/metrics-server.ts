@@ -1,14 +1,17 @@
+import { createServer } from 'node:http';
 import type { Registry } from 'prom-client';
-import { type Listening, listen } from '../http/listen.ts';
+import { listenOn } from '../http/listen.ts';
 
 const path = '/metrics';
+/** At the stop, a client that does not read its answer is waited for no longer than this. */
+const maxCloseMs = 1000;
 
 /** Serves the metrics at its `url`, and nothing else. Errors: those of `listen`, such as EADDRINUSE. */
 export async function serveMetrics(
   registry: Pick<Registry, 'metrics' | 'contentType'>,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<Listening> {
-  const listening = await listen(host, port, ({ method, url = '' }, response) => {
+) {
+  const server = createServer(({ method, url = '' }, response) => {
     const answer = (status: number, text: string, headers: Readonly<Record<string, string>> = {}) =>
       response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(text);
     if (url.split('?', 1)[0] !== path) answer(404, 'The metrics are at /metrics.\n');
@@ -20,5 +23,14 @@ export async function serveMetrics(
         () => answer(500, 'The metrics cannot be read.\n'),
       );
   });
-  return { ...listening, url: listening.url + path };
+  const url = await listenOn(server, host, port);
+  return {
+    url: url + path,
+    /** Lets an answer end that is under way. */
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        setTimeout(() => server.closeAllConnections(), maxCloseMs).unref();
+      }),
+  };
 }

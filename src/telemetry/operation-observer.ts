@@ -104,6 +104,9 @@ interface GraphQLMetricsOptions {
   readonly inFlight: () => number;
 }
 
+/** The label of names and codes that are not known in advance. */
+const other = 'other';
+
 export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
   const { documents, inFlight } = options;
   const { counter, histogram, readGauge, readCounter } = metricsIn(options.registry);
@@ -121,7 +124,7 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
   const errors = counter(
     'bankql_graphql_errors_total',
     'Errors in answers by their code; one answer may hold several.',
-    { code: Object.keys(errorCodes) },
+    { code: [...Object.keys(errorCodes), other] },
   );
   readGauge('bankql_graphql_in_flight', 'Requests that are under way.', inFlight);
   readCounter(
@@ -146,7 +149,7 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
       const kind = operation?.kind ?? 'unknown';
       requests.inc({ operation: label, kind, outcome, fault: faultOf(codes) });
       duration.observe({ operation: label }, milliseconds / 1000);
-      for (const code of codes) errors.inc({ code });
+      for (const code of codes) errors.inc({ code: isErrorCode(code) ? code : other });
     },
   };
 }
@@ -154,16 +157,15 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions) {
 /** Faults in order of precedence: if a client and the bank are both at fault, the request counts as the bank's. */
 const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
 
+/** A code of a plugin's own refuses a request on purpose: what fails in a plugin is INTERNAL. */
 const faultOf = (codes: readonly string[]): Fault | 'none' => {
   if (codes.length === 0) return 'none';
-  const found = new Set(codes.map((code) => (isErrorCode(code) ? errorCodes[code].fault : 'bankql')));
+  const found = new Set(codes.map((code) => (isErrorCode(code) ? errorCodes[code].fault : 'client')));
   return faults.find((fault) => found.has(fault)) ?? 'none';
 };
 
 /** How many names there are at most. Each is a time series of its own, kept as long as the process. */
 const maxNames = 200;
-
-const other = 'other';
 
 /** The label of an operation in metrics: its name if the document is persisted, up to a maximum number of names. */
 export function createOperationLabel(): (

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
-  createTraceState,
   ROOT_CONTEXT,
   type Span,
-  type SpanContext,
   SpanKind,
   SpanStatusCode,
+  type TextMapGetter,
   trace,
 } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -25,7 +25,6 @@ import type { Logger } from 'pino';
 import type { TraceCall } from '../bank/report.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { currentActivity } from '../http/request-scope.ts';
-import { ownCopy } from '../own-copy.ts';
 import { version } from '../version.ts';
 
 /** Where traces go. */
@@ -42,6 +41,19 @@ export interface TracingOptions {
 type Variables = TracingOptions['openTelemetry'];
 
 export type Tracing = ReturnType<typeof startTracing>;
+
+const propagator = new W3CTraceContextPropagator();
+
+/** Longer headers are left out: spans that wait to be sent keep them in memory. W3C asks for 512 characters of tracestate. */
+const maxTraceHeader = 512;
+
+const traceHeaders: TextMapGetter<IncomingHttpHeaders> = {
+  keys: Object.keys,
+  get(headers, name) {
+    const value = headers[name];
+    return value !== undefined && value.length <= maxTraceHeader ? value : undefined;
+  },
+};
 
 /**
  * Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. Loaded only if traces are
@@ -65,8 +77,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
 
   return {
     begin(activity: OperationActivity, headers: IncomingHttpHeaders, method = 'POST'): void {
-      const parent = readTraceparent(headers.traceparent, headers.tracestate);
-      const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      const context = propagator.extract(ROOT_CONTEXT, headers, traceHeaders);
       const attributes = {
         'http.request.method': method,
         'http.route': '/graphql',
@@ -184,25 +195,5 @@ function createSpanExporter(endpoint: string, headers: Record<string, string>, l
     },
     shutdown: () => exporter.shutdown(),
     forceFlush: () => exporter.forceFlush(),
-  };
-}
-
-const traceparent = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
-const nothing = /^0+$/;
-const sampledFlag = 1;
-
-/** The parent span of a request (W3C Trace Context); null if it has no valid one. */
-export function readTraceparent(given: unknown, traceState: unknown): SpanContext | null {
-  const [, version, traceId = '', spanId = '', flags = '', more] =
-    (typeof given === 'string' ? traceparent.exec(given) : null) ?? [];
-  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null;
-  if (nothing.test(traceId) || nothing.test(spanId)) return null;
-  return {
-    // A copy: a header of a later version may be long, and waiting spans would keep it in memory.
-    traceId: ownCopy(traceId),
-    spanId: ownCopy(spanId),
-    traceFlags: Number.parseInt(flags, 16) & sampledFlag,
-    isRemote: true,
-    ...(typeof traceState === 'string' ? { traceState: createTraceState(traceState) } : {}),
   };
 }

@@ -4,7 +4,6 @@ import {
   type Drift,
   parseResponse,
   readAnswer,
-  readPlainAnswer,
   validateResponse,
 } from '../../src/bank/answer.ts';
 import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/tolerance.ts';
@@ -506,7 +505,7 @@ describe('the short way of a plain answer', () => {
     const call = client.prepare(getBranches, { ids: { bankId: 'B' }, credentials: canaries, keepDigits });
     const drifts: Drift[] = [];
     const long = () => readAnswer(call, response, { onDrift: (drift) => drifts.push(drift) });
-    return { short: readPlainAnswer(call, response), long, drifts };
+    return { short: call.target.readPlain(response, keepDigits), long, drifts };
   }
   const client = createTestClient('http://127.0.0.1:1');
   afterAll(() => client.close());

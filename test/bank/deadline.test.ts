@@ -8,9 +8,9 @@ afterEach(() => {
 });
 
 /** One who waits, and what they are told. */
-function waiter() {
+function waiter({ deadline }: OperationDeadline) {
   const told: string[] = [];
-  return { told, onEnd: ({ reason }: TransportFailure) => void told.push(reason) };
+  return { told, deadline, onEnd: ({ reason }: TransportFailure) => void told.push(reason) };
 }
 
 describe('however many wait', () => {
@@ -23,7 +23,7 @@ describe('however many wait', () => {
     });
     const held = () => [getEventListeners(signal, 'abort').length, vi.getTimerCount()];
     expect(held()).toEqual([0, 0]);
-    const waiters = Array.from({ length: 23 }, waiter);
+    const waiters = Array.from({ length: 23 }, () => waiter(patience));
     const waits = waiters.map((one) => {
       const wait = patience.addWaiter(one);
       expect(held()).toEqual([1, 1]);
@@ -34,7 +34,7 @@ describe('however many wait', () => {
       patience.removeWaiter(wait);
     }
     expect(held()).toEqual([0, 0]);
-    patience.addWaiter(waiter());
+    patience.addWaiter(waiter(patience));
     expect(held()).toEqual([1, 1]);
   });
 });
@@ -48,7 +48,7 @@ describe('who waits is told to give up, once', () => {
       deadline: performance.now() + 100,
       signal,
     });
-    const [one, two, gone] = [waiter(), waiter(), waiter()];
+    const [one, two, gone] = [waiter(patience), waiter(patience), waiter(patience)];
     const [wait] = [gone, one, two].map((each) => patience.addWaiter(each));
     if (wait !== undefined) patience.removeWaiter(wait);
     vi.advanceTimersByTime(99);

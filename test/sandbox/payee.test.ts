@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { closedAccount, iban, slowAccount } from '../../src/sandbox/payee.ts';
+import { closedAccount, iban, slowAccount } from '../../src/sandbox/iban.ts';
 import { balanceOf, bankForEach, cents, payTo, plus, recordOf, recordsOf } from './bank-caller.ts';
 
 const { call } = bankForEach();

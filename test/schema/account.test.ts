@@ -11,29 +11,6 @@ const list = (scope: string, view = '') =>
 const whole = { bankId: 'BANK', accountId: 'ACC', viewId: 'owner', label: 'label' };
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
-test('an account of a list without one of its fields is read again only if that field is selected', async () => {
-  const { swift_bic, ...listed } = accountRecord;
-  const second = views.replace('ACC', 'ACC-2');
-  bank.on(views, { body: { accounts: [listed, { ...listed, id: 'ACC-2' }] } });
-  bank.on(second, { body: { accounts: [{ ...accountRecord, id: 'ACC-2' }] } });
-  const linked = (more: string) => `{ bank { accounts(accountId: "ACC") { nodes {
-    view(viewId: "owner") { label types balance { amount } owners { customerId } ${more} } } } } }`;
-  const view = {
-    label: 'label',
-    types: accountRecord.type,
-    balance: { amount: '9007199254740993.250' },
-    owners: [{ customerId: 'owner-1' }, { customerId: 'owner-2' }],
-  };
-
-  expect(await ask(linked(''))).toEqual({ data: { bank: { accounts: { nodes: [{ view }, { view }] } } } });
-  expect(bank.lines()).toEqual([views]);
-
-  // The list was the answer to the first account's own read: there is nothing else to ask for.
-  const nodes = [{ view: { ...view, swiftBic: null } }, { view: { ...view, swiftBic: swift_bic } }];
-  expect(await ask(linked('swiftBic'))).toEqual({ data: { bank: { accounts: { nodes } } } });
-  expect(bank.lines()).toEqual([views, views, second]);
-});
-
 describe('account', () => {
   const one = `{ bank { account(accountId: "ACC") { ${selection} } } }`;
 

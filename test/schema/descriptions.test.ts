@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { getNamedType, isCompositeType, isObjectType } from 'graphql';
 import { expect, test } from 'vitest';
-import { printedSchema, schema } from '../../src/schema/schema.ts';
+import { writtenFiles } from '../../bin/print-schema.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { membersOf, ownTypesOf } from '../support/schema-members.ts';
 
 /** Members that the Relay specification defines, and the input of a mutation, whose type says all. */
@@ -13,8 +14,9 @@ const described = ownTypesOf(schema)
   .filter((it) => !explained.test(String(it)) || it.description)
   .map((it) => ({ name: String(it), text: it.description?.trim() ?? '' }));
 
-test('schema.graphql is the printed schema', () => {
-  expect(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')).toBe(printedSchema());
+test.each(Object.entries(writtenFiles))('npm run schema has written %s', (file, write) => {
+  const written = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  expect(written).toBe(write(written));
 });
 
 test('every type, field, argument and value is described', () => {

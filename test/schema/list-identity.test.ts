@@ -1,4 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Branch } from '../../src/schema/branch.ts';
+import '../../src/schema/schema.ts';
 import { bankLine, failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
 import type { RecordedCall } from '../support/recording-bank.ts';
@@ -169,6 +172,20 @@ describe.each(named.slice(0, -2))('entries of %s, asked for by %s', (key, _query
     bank.otherwise(listOf(['y', 'z', 'x'], ['oo', 'ooo', 'changed o']));
     expect((await entries()).at(-1)?.id).toBe(first?.id);
   });
+});
+
+test('the entries with an id are those of the bank’s list, in its order, whatever stands beside them', () => {
+  const id = fc.constantFrom('a', 'b', 'A', '', '0', '__proto__', 'constructor');
+  const broken = fc.constant(new Error('broken'));
+  const entry = fc.oneof(fc.record({ id: fc.oneof(id, fc.constant(null), broken) }), fc.constant({}), broken);
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 40, size: 'max' }), id, (entries, branchId) => {
+      const list = entries as unknown as Parameters<typeof Branch.entriesWith>[0];
+      const found = branchId === '' ? [] : list.filter((each) => Reflect.get(each, 'id') === branchId);
+      expect(Branch.entriesWith(list, { bankId: 'BANK', branchId })).toEqual(found);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test('an entry whose broken values only the Track-ID of their errors tells apart keeps its global id', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
 import { readExamples } from '../../src/http/graphiql/page.ts';
-import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
+import { closedAccount, slowAccount } from '../../src/sandbox/iban.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 

@@ -326,13 +326,6 @@ describe('another record than the requested one', () => {
       'getAccountsScope',
       /several accounts with the id ACC/,
     ],
-    [
-      'only another bank’s under the id',
-      account,
-      { accounts: [{ ...own, id: 'X' }, foreign] },
-      'getAccountsScope',
-      /account of another bank/,
-    ],
   ])('is not written: %s', async (_, it, answer, operation, message) => {
     const fixture = serveCase(it);
     fixture.bank.on(it.get, { body: answer });
@@ -342,6 +335,15 @@ describe('another record than the requested one', () => {
       expect(errors?.[0]?.message).toMatch(new RegExp(`${message.source}.*Nothing was written\\.$`));
     }
     expect(fixture.bank.lines()).toEqual([it.get, it.get]);
+  });
+
+  test('is not found where only another bank’s account has the id: it is neither shown nor written', async () => {
+    const fixture = serveCase(account);
+    fixture.bank.on(account.get, { body: { accounts: [{ ...own, id: 'X' }, foreign] } });
+    expect(failuresOf(await fixture.update('number: "new"'))).toEqual(['updateAccount NOT_FOUND']);
+    const read = await fixture.ask('{ bank { account(accountId: "ACC") { label } } }');
+    expect(failuresOf(read)).toEqual(['bank.account NOT_FOUND']);
+    expect(fixture.bank.lines()).toEqual([account.get, account.get]);
   });
 
   test.each(['', null])('cannot be known if the record’s id is %j: it is written', async (id) => {

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { plainReaderOf } from '../../src/bank/answer.ts';
 import { Gate } from '../../src/bank/gate.ts';
 import { knownGatewayAnswers } from '../../src/bank/gateway-answers.ts';
 import { RefusedReads } from '../../src/bank/refused-reads.ts';
@@ -25,6 +26,7 @@ export function targetOver<T extends Operation>(
       noConnection: 'no connection',
     },
     breaker: null,
+    readPlain: plainReaderOf(operation),
     services: {
       origin: 'http://bank.invalid',
       prefix: '',

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
@@ -52,7 +54,7 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
     ]);
   const counted = await samplesOf(registry, 'bankql_graphql_errors_total');
   // Every code starts at 0.
-  expect(counted).toHaveLength(Object.keys(errorCodes).length);
+  expect(counted).toHaveLength(Object.keys(errorCodes).length + 1);
   expect(counted.filter(([, count]) => count !== 0)).toEqual([
     [{ code: 'NOT_FOUND' }, 2],
     [{ code: 'GRAPHQL_PARSE_FAILED' }, 1],
@@ -67,6 +69,33 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
   ]);
   inFlight = 7;
   expect(await samplesOf(registry, 'bankql_graphql_in_flight')).toEqual([[{}, 7]]);
+});
+
+test('the codes of a plugin are one label, however many there are, and no fault of bankql', async () => {
+  const registry = new Registry();
+  const documentStats = new DocumentCacheStats();
+  const metrics = createGraphQLMetrics({ registry, documents: documentStats, inFlight: () => 0 });
+  const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
+  let refusals = 0;
+  const plugin: Plugin = {
+    onExecute({ setResultAndStopExecution }) {
+      const extensions = { code: `QUOTA_${refusals++}` };
+      setResultAndStopExecution({ data: null, errors: [new GraphQLError('No.', { extensions })] });
+    },
+  };
+  await using fixture = await startServerFixture({ observer, documentStats, plugins: [plugin] });
+  for (let n = 0; n < 3; n++) {
+    const { errors } = await (await fetch(fixture.url, postOf({ query: '{ __typename }' }))).json();
+    expect(errors).toMatchObject([{ extensions: { code: `QUOTA_${n}` } }]);
+  }
+  await expect
+    .poll(async () =>
+      (await samplesOf(registry, 'bankql_graphql_errors_total')).filter(([, count]) => count !== 0),
+    )
+    .toEqual([[{ code: 'other' }, 3]]);
+  expect(await samplesOf(registry, 'bankql_graphql_requests_total')).toEqual([
+    [{ operation: 'other', kind: 'query', outcome: 'failed', fault: 'client' }, 3],
+  ]);
 });
 
 test('places among the connections, and waits for them, are those of each REST operation', async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startBankql } from '../../src/index.ts';
-import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { credentials } from '../support/bankql.ts';
 import { closeNow, listenOnLoopback } from '../support/loopback.ts';
 import { post } from '../support/process.ts';
@@ -250,18 +249,33 @@ test('a collector that is away holds nothing up', async () => {
   });
 });
 
-test.each([
-  ['a whole one', traceparent, true],
-  ['one of a later version, with more behind it', `01-${traceId}-${parentId}-01-more`, true],
-  ['one with more behind it', `${traceparent}-more`, false],
-  ['one of version ff', `ff-${traceId}-${parentId}-01`, false],
-  ['one without a trace', `00-${'0'.repeat(32)}-${parentId}-01`, false],
-  ['one without a span', `00-${traceId}-${'0'.repeat(16)}-01`, false],
-  ['capitals', traceparent.toUpperCase(), false],
-  ['two of them', [traceparent, traceparent], false],
-  ['none', undefined, false],
-])('a traceparent is read as W3C Trace Context has it: %s', (_, given, isOne) => {
-  expect(readTraceparent(given, undefined) !== null).toBe(isOne);
+test('a traceparent is read as W3C Trace Context has it, and a long header is not kept', async () => {
+  const given: Record<string, readonly [headers: Record<string, string>, isParent: boolean]> = {
+    whole: [{ traceparent }, true],
+    withState: [{ traceparent, tracestate: 'a=b' }, true],
+    withLongState: [{ traceparent, tracestate: `a=${'b'.repeat(5000)}` }, true],
+    laterVersion: [{ traceparent: `01-${traceId}-${parentId}-01-more` }, true],
+    long: [{ traceparent: `01-${traceId}-${parentId}-01-${'m'.repeat(5000)}` }, false],
+    moreBehindIt: [{ traceparent: `${traceparent}-more` }, false],
+    versionFf: [{ traceparent: `ff-${traceId}-${parentId}-01` }, false],
+    withoutTrace: [{ traceparent: `00-${'0'.repeat(32)}-${parentId}-01` }, false],
+    withoutSpan: [{ traceparent: `00-${traceId}-${'0'.repeat(16)}-01` }, false],
+    capitals: [{ traceparent: traceparent.toUpperCase() }, false],
+    two: [{ traceparent: `${traceparent}, ${traceparent}` }, false],
+    none: [{}, false],
+  };
+  const spans = await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, async (url) => {
+    for (const [name, [headers]] of Object.entries(given))
+      await post(url, `query ${name} { __typename }`, { ...credentials, ...headers });
+  });
+  const parents = spans.map(({ attributes, parentSpanId }) => [
+    attributes['graphql.operation.name'],
+    parentSpanId === parentId,
+  ]);
+  expect(Object.fromEntries(parents)).toEqual(
+    Object.fromEntries(Object.entries(given).map(([name, [, isParent]]) => [name, isParent])),
+  );
+  expect(collector.received()).not.toMatch(/b{1000}/);
 });
 
 test('OpenTelemetry is loaded only where traces are asked for', () => {

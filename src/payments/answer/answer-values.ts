@@ -4,7 +4,7 @@ import { numberParts, plainDecimal } from '../../contract/decimal.ts';
 import { isObject } from '../../is-object.ts';
 import type { PaymentRecord } from '../store/store.ts';
 import * as words from './payment-words.ts';
-import { type BankWords, fold } from './payment-words.ts';
+import { type BankWords, fold, speaksOfFailure } from './payment-words.ts';
 
 /** The values in an answer to a payment: texts, ids, decimals, times and links. */
 
@@ -71,8 +71,7 @@ export function isId(value: unknown): boolean {
     /^[^-+\p{C}\p{Z}<>{}[\]"][^\p{C}\p{Z}<>{}[\]"]*$/u.test(text) && /[\p{L}1-9]/u.test(text);
   if (!hasFormOfId || text.length > maxReceipt || /^[45]\d\d$/.test(text)) return false;
   const rest = withoutUuids(text);
-  const folded = fold(rest);
-  if (errorNames.has(folded) || words.failureInText.test(folded)) return false;
+  if (errorNames.has(fold(rest)) || speaksOfFailure(rest)) return false;
   const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
   return !isCode && ![text, ...rest.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
 }
@@ -101,7 +100,7 @@ export function isReceipt(value: unknown, options: ReceiptOptions, isTrackIdRece
 
 /** The specification has several `transaction_ids` in one text. */
 export const isReceiptMember = (folded: string, value: unknown, options: ReceiptOptions): boolean =>
-  words.receiptNames.has(folded) &&
+  words.receiptName.test(folded) &&
   isReceipt(
     folded === 'transactionids' && typeof value === 'string'
       ? value.split(/[,\s]+/).filter((id) => id !== '')

@@ -135,7 +135,7 @@ const bounded = (names: readonly string[]) =>
 /** The settings that would make bankql understand a success. */
 function hintFor({ kind, value }: AnswerBody, names: readonly string[]): string {
   if (kind === 'repeated') return 'none: a name occurs twice in one object';
-  const isWord = typeof value === 'string' || names.some((name) => words.statusNames.has(fold(name)));
+  const isWord = typeof value === 'string' || names.some((name) => words.statusName.test(fold(name)));
   return isWord
     ? 'BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED'
     : 'BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT';

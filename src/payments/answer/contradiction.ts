@@ -9,11 +9,14 @@ interface ContradictionOptions {
   readonly sent: Sent;
 }
 
-const isNo = (value: unknown): boolean => /^(?:false|no|n|0)$/i.test(scalarOf(value) ?? String(value));
-const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(scalarOf(value) ?? String(value));
+/** A text, a number or a boolean. */
+const plain = (value: unknown): string =>
+  typeof value === 'boolean' ? String(value) : (scalarOf(value) ?? '');
+const isNo = (value: unknown): boolean => /^(?:false|no|n|0)$/i.test(plain(value));
+const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(value));
 /** A counter of errors that is zero, or a flag that is not set. */
 const isNoFailure = (value: unknown): boolean =>
-  isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(scalarOf(value) ?? String(value));
+  isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));
 
 /** Whether a member, or anything inside it, speaks against an outcome. */
 export function contradicts(
@@ -31,22 +34,25 @@ export function contradicts(
   }
   const text = scalarOf(value) ?? '';
   const meaning = meaningOf(text, options.bankWords, true);
+  const isStatus = words.statusName.test(folded);
   const isOwn = folded === 'description' && value === options.sent.description;
   if (outcome === 'rejected') {
     if (words.successName.test(folded)) return isYes(value);
-    if (words.statusNames.has(folded) && meaning === 'accepted') return true;
-    return !isOwn && speaksOfExecution(text, options.bankWords);
+    return (isStatus && meaning === 'accepted') || (!isOwn && speaksOfExecution(text, options.bankWords));
   }
   // A word that is neither yes nor that of a success may be a no in any language.
   const isOtherWord = /^\p{L}+$/u.test(text) && !isYes(value) && meaning !== 'done';
   if (words.successName.test(folded) && (isNo(value) || isOtherWord)) return true;
   // Zero is the code of a success in some banks.
-  if (words.statusNames.has(folded) && isNo(value) && text !== '0') return true;
-  if ((words.statusNames.has(folded) || words.codeNames.has(folded)) && /^[45]\d\d$/.test(text)) return true;
+  if (isStatus && isNo(value) && text !== '0') return true;
+  if ((isStatus || words.codeName.test(folded)) && /^[45]\d\d$/.test(text)) return true;
   return !isOwn && speaksAgainst(text, outcome, options.bankWords);
 }
 
 const wordsOf = (text: string): string[] => text.split(/[^\p{L}\p{N}]+/u);
+
+/** Longer texts are not read, so that they may say anything. */
+const maxText = 4000;
 
 /** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
 export function speaksOfExecution(said: string, bankWords: BankWords): boolean {
@@ -58,16 +64,13 @@ export function speaksOfExecution(said: string, bankWords: BankWords): boolean {
   return single.some(isDone) && !single.some(words.isNoWord);
 }
 
-/** Longer texts are not read, so that they may say anything. */
-const maxText = 4000;
-
 /** Whether a text, or one or two words of a sentence, are those of a failure or, for an outcome that is done, of a pending payment. */
 export function speaksAgainst(said: string, outcome: Meaning, bankWords: BankWords): boolean {
   if (words.taughtMeaning(said, bankWords) === 'done') return false;
   if (said.length > maxText) return true;
   if (!/\p{L}/u.test(said)) return words.taughtMeaning(said, bankWords) === 'rejected';
   const text = withoutUuids(said);
-  if (isReason(words.readText(text, bankWords)) || words.failureInText.test(fold(text))) return true;
+  if (isReason(words.readText(text, bankWords)) || words.speaksOfFailure(text)) return true;
   const single = wordsOf(text);
   const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
   return [text, ...single, ...pairs].some((word) => words.speaksAgainst(word, outcome, bankWords));

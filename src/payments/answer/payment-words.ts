@@ -1,6 +1,7 @@
 /**
- * The names, words and phrases by which bankql understands a bank's answer to a payment; the rules are in classify.ts. Names and words
- * are compared by `fold`: case, spaces, `_` and `-` make no difference. Only ASCII is folded: look-alikes of other scripts stay different.
+ * The words and phrases by which bankql understands a bank's answer to a payment, and the names of members that the contract does not
+ * have; the rules are in classify.ts. Names and words are compared by `fold`: case, spaces, `_` and `-` make no difference. Only ASCII is
+ * folded: look-alikes of other scripts stay different.
  */
 export const fold = (text: string): string =>
   text.replaceAll(/[ \t\r\n_-]+/g, '').replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -9,17 +10,6 @@ export const fold = (text: string): string =>
 export const foldValue = (text: string): string => (/^\s*-/.test(text) ? '-' : '') + fold(text);
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/).map(fold));
-/** The phrases of a grammar: in a line, one alternative of each group. `_` is a space, and an alternative may be empty. */
-const phrasesOf = (grammar: string): string[] =>
-  grammar.split('\n').flatMap((line) =>
-    line
-      .trim()
-      .split(/\s+/)
-      .reduce<string[]>(
-        (starts, group) => starts.flatMap((start) => group.split('|').map((part) => start + fold(part))),
-        [''],
-      ),
-  );
 
 export type Meaning = 'done' | 'accepted' | 'rejected';
 
@@ -73,29 +63,23 @@ export function meaningOf(text: string, words: BankWords, isRequest: boolean): M
   return taughtMeaning(text, words) ?? statusWords.get(word) ?? null;
 }
 
-/** The folded names of members: first for any answer, then for answers with a status, then for refusals. */
-export const receiptNames = setOf('id uuid transaction_id transaction_ids payment_id transfer_id');
-export const statusNames = new Set(phrasesOf('|transaction|payment|transfer status|state|result|outcome'));
-export const creationNames =
-  setOf(`created created_at created_on created_date created_time creation_date creation_time
-  creation_date_time creation_timestamp date_created`);
-/** Members that may repeat the status of HTTP. */
-export const codeNames = setOf('code status status_code');
-export const reasonNames = setOf('code message reason');
-export const textNames = setOf('message title detail');
-export const timeNames = new Set([...creationNames, 'time', 'timestamp', 'date', 'datetime']);
-export const requestIdNames = setOf('request_id x_request_id correlation_id trace_id track_id');
+/** Folded names of members that banks write beside those of the contract. */
+export const receiptName = /^(?:id|uuid|(?:transaction|payment|transfer)id|transactionids)$/;
+export const statusName = /^(?:transaction|payment|transfer)?(?:status|state|result|outcome)$/;
+export const creationName =
+  /^(?:created(?:at|on|date|time)?|creation(?:date|time|datetime|timestamp)|datecreated)$/;
+/** The names of a refusal, and those beside a status. */
+export const codeName = /^(?:code|status|statuscode)$/;
+export const textName = /^(?:message|title|detail)$/;
+export const reasonName = /^(?:code|message|reason)$/;
+export const timeName = /^(?:time|timestamp|date|datetime)$/;
+export const requestIdName = /^(?:x?request|correlation|trace|track)id$/;
+/** Names that mean a failure if they have a value, and names that mean a failure if they are `false`. */
+export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
+export const successName =
+  /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
 
-/** Members of the specification's records that are free texts, by the record. */
-export const freeTextNames = {
-  record: setOf('resource_url challenge'),
-  account: setOf('id account_id bank_id'),
-  challenge: setOf('id allowed_attempts challenge_type'),
-  details: setOf('type approved_by_ip_address approved_by_user_id posted_by_ip_address posted_by_user_id'),
-  metadata: setOf('comments narrative tags where'),
-  money: setOf('amount currency'),
-  stopped: setOf('cancelled_by_ip_address cancelled_by_user_id paused_by_ip_address paused_by_user_id'),
-} as const;
+/** The types of Open Bank Project's transaction requests. The contract does not say them. */
 export const requestTypes =
   setOf(`SANDBOX_TAN ACCOUNT ACCOUNT_OTP COUNTERPARTY SEPA FREE_FORM SIMPLE CARD TRANSFER_TO_PHONE
   TRANSFER_TO_ATM TRANSFER_TO_ACCOUNT TRANSFER_TO_REFERENCE_ACCOUNT SEPA_CREDIT_TRANSFERS INSTANT_SEPA_CREDIT_TRANSFERS
@@ -121,24 +105,34 @@ export const isTellingWord = (text: string): boolean =>
   /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '') ||
   isStandardCode(splitAtCode(text).head);
 
-/** Reasons for a refusal, without articles, `is` and `has been`. */
-const phrases = new Set(
-  phrasesOf(`insufficient|not_enough|not_sufficient funds|balance|account_balance|available_balance|money
-  funds|balance|account_balance insufficient|not_sufficient|too_low
-  |bank|debtor|creditor|payer|payee|source|destination|sender|recipient|beneficiary|from|to account|account_number not_found|does_not_exist|unknown|invalid|not_valid|closed|blocked|frozen|locked|suspended|disabled|inactive|not_active|dormant
-  no_such|unknown|invalid|blocked|closed account|account_number
-  iban invalid|not_valid|not_found|unknown
-  invalid|unknown iban
-  |daily|weekly|monthly|daily_transfer|transfer|transaction|payment|amount|account|spending limit exceeded|reached|used_up
-  exceeds|exceeded |daily|weekly|monthly|transfer|transaction|payment|account limit
-  invalid|unsupported|unknown amount|currency|bic|payee|beneficiary|recipient|creditor|debtor|counterparty
-  amount|currency|bic invalid|not_valid|not_supported|not_allowed
-  amount too_high|too_low|too_large|too_small|must_be_positive|has_to_be_positive|must_be_greater_than_0|must_be_greater_than_zero
-  |bank|payee|beneficiary|recipient|creditor|debtor|counterparty|customer|view|resource not_found
-  forbidden|unauthorized|unauthorised|not_authorized|not_authorised|not_permitted|rejected|declined|denied|refused
-  access|permission denied|forbidden
-  payment|transfer|transaction rejected|declined|denied|refused|forbidden|not_allowed|not_permitted`),
+/** In a folded text or id, these speak of a failure. They are many more than the phrases: to doubt is safe. */
+const failureInText = new RegExp(
+  `${failureName.source}|timeout|timedout|badrequest|unavailable|unsuccess|insufficient|exceed|invalid|forbidden|unsupported
+  |unauthori[sz]ed|nosuch|doesnotexist|amount(?:mustbe|hastobe)|limit(?:reached|usedup)|too(?:low|high|large|small)
+  |not(?:executed|booked|paid|processed|completed|settled|enough|sufficient|found|valid|active|supported|allowed|permitted|authori[sz]ed)
+  |(?:unknown|blocked|closed)(?:account|iban|amount|currency|bic|payee|beneficiary|recipient|creditor|debtor|counterparty)
+  |(?:account|accountnumber|iban)(?:unknown|closed|blocked|frozen|locked|suspended|disabled|inactive|dormant)`.replaceAll(
+    /\s+/g,
+    '',
+  ),
 );
+export const speaksOfFailure = (text: string): boolean =>
+  [text, withoutFillers(text)].some((said) => failureInText.test(fold(said)));
+
+/**
+ * The reasons for a refusal, as whole clauses without articles, `is` and `has been`; also as codes, such as INSUFFICIENT_FUNDS. They are
+ * those of docs/operate.md.
+ */
+export const phrases: readonly string[] = [
+  ...['insufficient funds', 'insufficient balance', 'not enough balance', 'balance too low'],
+  ...['account not found', 'bank account not found', 'account does not exist', 'payee not found'],
+  ...['beneficiary not found', 'resource not found', 'not found', 'unknown account'],
+  ...['account closed', 'account blocked', 'account frozen', 'invalid account', 'invalid account number'],
+  ...['invalid IBAN', 'invalid amount', 'invalid currency', 'limit exceeded', 'daily limit exceeded'],
+  ...['payment rejected', 'access denied', 'forbidden'],
+];
+const knownPhrases: ReadonlySet<string> = new Set(phrases.map(fold));
+
 /** Codes of ISO 20022 and Open Bank Project, with the names and sentences that their standards give them. */
 const codeTexts: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -168,12 +162,8 @@ const neutralTexts =
   setOf(`error bad_request payment_required method_not_allowed payload_too_large content_too_large
   request_entity_too_large unsupported_media_type unprocessable_entity unprocessable_content`);
 
-const fillers = /\b(?:a|an|the|is|are|has been|have been)\b/gi;
-const isPhrase = (clause: string, words: BankWords): boolean => {
-  const taught = taughtMeaning(clause, words);
-  const folded = fold(clause.replaceAll(/[_-]/g, ' ').replaceAll(fillers, ''));
-  return taught === undefined ? phrases.has(folded) || phrases.has(fold(clause)) : taught === 'rejected';
-};
+const withoutFillers = (text: string): string =>
+  text.replaceAll(/[_-]/g, ' ').replaceAll(/\b(?:a|an|the|is|are|has been|have been)\b/gi, '');
 
 /** Longer texts are no phrases. */
 const maxText = 1000;
@@ -188,17 +178,17 @@ export const isStandardCode = (code: string): boolean => codeTexts.has(foldValue
 export function readCode(code: string, words: BankWords): Reason {
   const taught = taughtMeaning(code, words);
   if (taught !== undefined) return taught === 'rejected' ? 'taught' : 'unknown';
-  return isStandardCode(code) || phrases.has(foldValue(code)) ? 'reason' : 'unknown';
+  return isStandardCode(code) || knownPhrases.has(foldValue(code)) ? 'reason' : 'unknown';
 }
 
-/** Whether a word, or a phrase without articles, is one of a failure, a denial or, for an outcome that is done, a pending payment. */
+/** Whether a word, or a phrase of two, is one of a failure, a denial or, for an outcome that is done, a pending payment. */
 export function speaksAgainst(word: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
   const folded = fold(word);
   if (done.has(folded)) return false;
   const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
   const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
   if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
-  return noWords.has(folded) || phrases.has(folded) || codeTexts.has(folded);
+  return noWords.has(folded) || codeTexts.has(folded);
 }
 
 /** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and what follows. */
@@ -222,15 +212,8 @@ export function readText(text: string, words: BankWords, codes: readonly string[
   const isOfCode = (code: string, said: string) => codeTexts.get(foldValue(code)) === fold(said);
   if (codes.some((code) => isOfCode(code, text)) || (isCoded && isOfCode(head, rest))) return 'reason';
   const clauses = (isCoded ? rest : text).split(/[.:;,]/).filter((clause) => clause.trim() !== '');
-  return clauses.length > 0 && clauses.every((clause) => isPhrase(clause, words)) ? 'reason' : 'unknown';
+  const isKnown = (clause: string) =>
+    (taughtMeaning(clause, words) ??
+      (knownPhrases.has(fold(withoutFillers(clause))) ? 'rejected' : undefined)) === 'rejected';
+  return clauses.length > 0 && clauses.every(isKnown) ? 'reason' : 'unknown';
 }
-
-/** Names of members that mean a failure if they have a value, and names that mean a failure if they are `false`. */
-export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
-export const successName =
-  /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
-
-/** Inside an id or a text, in any spelling, these say that the payment failed. */
-export const failureInText = new RegExp(
-  `${failureName.source}|timeout|timedout|invalid|badrequest|unavailable|unsuccess|not(?:executed|booked|paid|processed|completed|settled)`,
-);

@@ -24,7 +24,7 @@ export function readRefusal(
 ): Finding {
   const parts = partsOf(object);
   const codes = parts.flatMap(({ folded, value }) =>
-    words.codeNames.has(folded) ? [scalarOf(value) ?? ''] : [],
+    words.codeName.test(folded) ? [scalarOf(value) ?? ''] : [],
   );
   const found = parts.map((part) => [part.path, readReason(status, part, codes, options)] as const);
   const says = new Set(found.map(([, reason]) => reason));
@@ -67,9 +67,9 @@ function readReason(
   const text = scalarOf(value);
   const isPlain = text !== null && !isEmptyText(value);
   const unless = (isUnderstood: boolean) => (isUnderstood || isEmptyText(value) ? 'neutral' : 'strange');
-  if (words.timeNames.has(folded)) return unless(isPast(value, now));
-  if (words.requestIdNames.has(folded)) return unless(/\d/.test(text ?? '') && isId(value));
-  if (words.textNames.has(folded) || /^errors?$/.test(folded))
+  if (words.creationName.test(folded) || words.timeName.test(folded)) return unless(isPast(value, now));
+  if (words.requestIdName.test(folded)) return unless(/\d/.test(text ?? '') && isId(value));
+  if (words.textName.test(folded) || /^errors?$/.test(folded))
     return isPlain
       ? words.readText(
           withoutSentIds(text, [
@@ -83,7 +83,7 @@ function readReason(
           codes,
         )
       : unless(isEmptyContainer(value));
-  if (!words.codeNames.has(folded)) return 'strange';
+  if (!words.codeName.test(folded)) return 'strange';
   if (!isPlain || text === String(status)) return unless(isPlain);
   const reason = words.readCode(text, bankWords);
   if (folded === 'status' && words.readText(text, bankWords) === 'neutral') return 'neutral';

@@ -1,4 +1,9 @@
+import { z } from 'zod';
 import type { Operation } from '../../contract/operation.ts';
+import { recordFields } from '../../contract/record.ts';
+import { accountRef, money } from '../../contract/shared-parts.ts';
+import { postMakeTransaction, transaction } from '../../contract/transaction.ts';
+import { transactionRequest } from '../../contract/transaction-request.ts';
 import { isObject } from '../../is-object.ts';
 import type { AnswerBody } from './answer-body.ts';
 import {
@@ -57,11 +62,6 @@ export interface About extends ReadOptions {
 }
 type Members = Readonly<Record<string, unknown>>;
 export type Member = readonly [name: string, value: unknown];
-type Check = (value: unknown, about: About) => boolean;
-type Checks = Readonly<Record<string, Check>>;
-
-/** A Map, so that names from the bank never match the members of a prototype. */
-const checksOf = (checks: Checks): ReadonlyMap<string, Check> => new Map(Object.entries(checks));
 
 export function readSuccess({ kind, value }: AnswerBody, options: ReadOptions): Finding {
   const isRequest = options.operation.envelope !== null;
@@ -96,12 +96,12 @@ function readObject(object: Members, about: About): Finding {
 export const statusMeaning = (value: unknown, { bankWords, isRequest }: About): Meaning | null =>
   meaningOf(scalarOf(value) ?? '', bankWords, isRequest);
 
-const isReasonName = (folded: string) => words.reasonNames.has(folded) || words.textNames.has(folded);
+const isReasonName = (folded: string) => words.reasonName.test(folded) || words.textName.test(folded);
 
 /** The meanings of a member that is a status. A code or a message counts as a status if the operator lists its value. */
 function statusesIn([name, value]: Member, about: About): (Meaning | null)[] {
   const folded = fold(name);
-  if (words.statusNames.has(folded)) return [statusMeaning(value, about)];
+  if (words.statusName.test(folded)) return [statusMeaning(value, about)];
   const taught = isReasonName(folded)
     ? words.taughtMeaning(scalarOf(value) ?? '', about.bankWords)
     : undefined;
@@ -111,48 +111,78 @@ function statusesIn([name, value]: Member, about: About): (Meaning | null)[] {
 /** The meanings of all statuses. A Transaction has its id on the outside and its status in its details. */
 export const meaningsIn = (members: readonly Member[], about: About): (Meaning | null)[] =>
   members.flatMap(([name, value]) => {
-    const inside = fold(name) === 'details' ? membersOf(value) : {};
+    const inside = fold(name) === 'details' ? foldedOf(value) : {};
     const more = 'status' in inside ? [statusMeaning(inside.status, about)] : [];
     return [...statusesIn([name, value], about), ...more];
   });
 
+/** Whether a member with this name, folded, is understood. */
 export function isKnown(folded: string, value: unknown, about: About): boolean {
-  const { stated, isRequest, bankWords } = about;
-  const text = scalarOf(value) ?? '';
-  if (words.statusNames.has(folded)) return stated !== null;
-  if (words.receiptNames.has(folded))
+  const { stated, isRequest, bankWords, sent, now } = about;
+  if (words.statusName.test(folded)) return stated !== null;
+  if (words.receiptName.test(folded))
     return (
       isReceiptMember(folded, value, about) ||
       (folded === 'transactionids' && (isRequest || stated !== null) && isEmptyList(value))
     );
-  if (isEmptyContainer(value) || repetitions.get(folded)?.(value, about)) return true;
-  if (stated === null) return false;
-  if (isReasonName(folded) && words.taughtMeaning(text, bankWords) === stated) return true;
-  if (stated === 'rejected' && words.reasonNames.has(folded))
-    return isReason(folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords));
-  return besideStatus.get(folded)?.(value, about) ?? false;
+  if (isEmptyContainer(value)) return true;
+  if (words.creationName.test(folded)) return isPast(value, now, sent.createdAt);
+  if (stated === null) return repetitions.has(folded) && isMember(known, folded, value, about);
+  if (isMember(known, folded, value, about)) return true;
+  if (!isReasonName(folded)) return false;
+  const text = scalarOf(value) ?? '';
+  if (words.taughtMeaning(text, bankWords) === stated) return true;
+  if (stated !== 'rejected' || !words.reasonName.test(folded)) return false;
+  return isReason(folded === 'code' ? words.readCode(text, bankWords) : words.readText(text, bankWords));
 }
 
+type Check = (value: unknown, about: About) => boolean;
+/** A Map, so that names from the bank never match the members of a prototype. */
+type Known = ReadonlyMap<string, Check>;
+/** The checks of members whose values say more than their kind. */
+interface Own {
+  readonly [name: string]: Check | Own;
+}
+
+/**
+ * The members of a record of the contract. Their kind says what their values have to be: a date of this payment, a record, or a text that
+ * says nothing about the outcome.
+ */
+const membersOf = (record: z.ZodObject, own: Own = {}): Known =>
+  new Map(
+    recordFields(record).map(({ rest, type, also }) => {
+      const { [rest]: given = {} } = own;
+      const isDate = also !== undefined && 'dateOf' in also;
+      const ofKind =
+        type instanceof z.ZodObject && typeof given === 'object'
+          ? every(membersOf(type, given))
+          : isDate
+            ? isOwnTime
+            : isFreeText;
+      return [fold(rest), typeof given === 'function' ? given : ofKind];
+    }),
+  );
+const isMember = (known: Known, folded: string, value: unknown, about: About): boolean =>
+  known.get(folded)?.(value, about) ?? false;
+const every =
+  (known: Known): Check =>
+  (value, about) =>
+    isObject(value) &&
+    Object.entries(value).every(([name, member]) => isMember(known, fold(name), member, about));
+/** Some banks write an object in place of its id: docs/real-banks.md. */
+const orObject =
+  (isId: Check, known: Known): Check =>
+  (value, about) =>
+    isId(value, about) || every(known)(value, about);
 /** Values that were not sent, or that the bank leaves empty, are known only with a status. */
 const repeats =
   (sentOf: (sent: Sent) => string | null, read: (text: string) => string | null): Check =>
   (value, about) =>
-    isSame(value, sentOf(about.sent), read) ?? statedText(value, about);
-const every = (checks: Checks): Check => {
-  const known = checksOf(checks);
-  return (value, about) =>
-    isObject(value) &&
-    Object.entries(value).every(([name, member]) => known.get(fold(name))?.(member, about) ?? false);
-};
-const each = (names: ReadonlySet<string>, check: Check): Checks =>
-  Object.fromEntries([...names].map((name) => [name, check]));
-const either =
-  (one: Check, other: Check): Check =>
-  (value, about) =>
-    one(value, about) || other(value, about);
+    isSame(value, sentOf(about.sent), read) ?? isFreeText(value, about);
 
-/** Whether a free text of the bank says nothing about the outcome. */
+/** Whether a free text of the bank stands beside a status, and says nothing about the outcome. */
 const isFreeText: Check = (value, about) => {
+  if (about.stated === null) return false;
   const text = scalarOf(value);
   if (text === null)
     return (
@@ -162,68 +192,76 @@ const isFreeText: Check = (value, about) => {
   if (about.stated === 'rejected' && speaksOfExecution(text, words.noBankWords)) return false;
   return !words.isTellingWord(text) && !speaksAgainst(text, 'accepted', words.noBankWords);
 };
-const freeTextsIn = (record: keyof typeof words.freeTextNames) =>
-  every(each(words.freeTextNames[record], isFreeText));
-/** Some banks write the object in place of its id: docs/real-banks.md. */
-const idOr = (record: keyof typeof words.freeTextNames): Check => either(isFreeText, freeTextsIn(record));
-const ownDate: Check = (value, { sent }) => isEmptyText(value) || isOwnDate(value, sent.createdAt) === true;
-
-const amount = repeats(({ amount }) => amount, decimal);
-const currency = repeats(({ currency }) => currency, idText);
-const payersAccount = repeats(({ accountId }) => accountId, idText);
-const payersBank = repeats(({ bankId }) => bankId, bankCode);
-const payee = every({
-  accountid: repeats(({ toAccountId }) => toAccountId, idText),
-  bankid: repeats(({ toBankId }) => toBankId, bankCode),
-});
-const payer = every({ accountid: payersAccount, bankid: payersBank });
-/** A free text of a record, which needs a status that decides. */
-const statedText: Check = (value, about) => about.stated !== null && isFreeText(value, about);
+const isOwnTime: Check = (value, { sent }) => isEmptyText(value) || isOwnDate(value, sent.createdAt) === true;
+/** Who stopped a payment contradicts its success. */
+const isStopped: Check = (value, about) =>
+  isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about));
 const description: Check = (value, about) =>
   isEmptyText(value) ||
-  (about.sent.description ? value === about.sent.description : about.isEntry && statedText(value, about));
+  (about.sent.description ? value === about.sent.description : about.isEntry && isFreeText(value, about));
 
-/** Members that repeat the payment, its creation time, and links to itself. */
-const repetitions = checksOf({
-  ...{ amount, currency, description, value: every({ amount, currency }), to: payee, from: payer },
-  body: every({
-    ...{ to: payee, value: every({ amount, currency }), description, from: payer },
-    challengetype: statedText,
-  }),
-  ...each(words.creationNames, (value, { now, sent }) => isPast(value, now, sent.createdAt)),
-  // Beside no status, a link to the status is there to be asked.
-  links: (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status']),
-  self: (value) => isLink(value),
-});
+const ownMoney = {
+  amount: repeats(({ amount }) => amount, decimal),
+  currency: repeats(({ currency }) => currency, idText),
+};
+const payer = {
+  account_id: repeats(({ accountId }) => accountId, idText),
+  bank_id: repeats(({ bankId }) => bankId, bankCode),
+};
+const payee = {
+  account_id: repeats(({ toAccountId }) => toAccountId, idText),
+  bank_id: repeats(({ toBankId }) => toBankId, bankCode),
+};
+/** What was asked for, as the request's body has it. */
+const asked = { description, from: payer, to: payee, value: ownMoney };
 
-/** The other members of the specification's records, which need a status that decides. */
-const besideStatus = checksOf({
-  ...each(words.freeTextNames.record, isFreeText),
-  ...{ accountid: payersAccount, bankid: payersBank, startdate: ownDate, enddate: ownDate },
-  thisaccount: either(
-    payersAccount,
-    every({ id: payersAccount, accountid: payersAccount, bankid: payersBank }),
-  ),
-  otheraccount: idOr('account'),
-  challenge: idOr('challenge'),
-  type: (value) => typeof value === 'string' && words.requestTypes.has(fold(value)),
-  metadata: freeTextsIn('metadata'),
-  details: every({
-    ...each(words.freeTextNames.details, isFreeText),
-    ...each(
-      words.freeTextNames.stopped,
-      (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),
+const known: Known = new Map<string, Check>([
+  ...membersOf(accountRef, payer),
+  ...membersOf(money, ownMoney),
+  ...membersOf(transaction, {
+    details: {
+      ...{ cancelled_by_ip_address: isStopped, cancelled_by_user_id: isStopped },
+      ...{ paused_by_ip_address: isStopped, paused_by_user_id: isStopped },
+      // The meanings of all statuses were compared before.
+      status: () => true,
+      description: (value, about) => description(value, { ...about, isEntry: true }),
+      // The amount is negative in the payer's transaction.
+      value: { ...ownMoney, amount: (value, about) => ownMoney.amount(withoutSign(value), about) },
+    },
+    other_account: orObject(isFreeText, new Map([...membersOf(accountRef), ['id', isFreeText]])),
+    this_account: orObject(
+      payer.account_id,
+      new Map([...membersOf(accountRef, payer), ['id', payer.account_id]]),
     ),
-    ...{ completed: ownDate, posted: ownDate },
-    // The meanings of all statuses were compared before.
-    status: () => true,
-    description: (value, about) => description(value, { ...about, isEntry: true }),
-    value: every({ amount: (value, about) => amount(withoutSign(value), about), currency }),
-    newbalance: freeTextsIn('money'),
   }),
-});
+  ...membersOf(transactionRequest, {
+    ...{ description, from: payer },
+    body: every(membersOf(postMakeTransaction.body, asked)),
+    challenge: orObject(
+      isFreeText,
+      new Map(['id', 'allowedattempts', 'challengetype'].map((name) => [name, isFreeText])),
+    ),
+  }),
+  ['to', every(membersOf(accountRef, payee))],
+  ['value', every(membersOf(money, ownMoney))],
+  ['type', (value) => typeof value === 'string' && words.requestTypes.has(fold(value))],
+  ['self', isLink],
+  // Beside no status, a link to the status is there to be asked.
+  ['links', (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status'])],
+]);
+/** What was sent, and links: beside these, a receipt decides without a status. */
+const repetitions: ReadonlySet<string> = new Set([
+  'amount',
+  'currency',
+  'description',
+  'from',
+  'to',
+  'value',
+  'body',
+  'self',
+  'links',
+]);
 
-/** The amount is negative in the payer's transaction. */
 const withoutSign = (value: unknown) => scalarOf(value)?.replace(/^-/, '') ?? value;
 
 /**
@@ -231,26 +269,26 @@ const withoutSign = (value: unknown) => scalarOf(value)?.replace(/^-/, '') ?? va
  * neither the payee nor the amount.
  */
 function isOfAnother(object: Members, sent: Sent): boolean {
-  const { otheraccount, ...record } = membersOf(object);
+  const { otheraccount, ...record } = foldedOf(object);
   const named = isObject(otheraccount) ? Object.values(otheraccount) : [otheraccount];
   const isNamed = named.some((id) => !isEmptyText(id));
   const isPayee = [named].flat().some((id) => isSame(id, sent.toAccountId, idText));
-  const body = membersOf(record.body);
-  const { value } = membersOf(record.details);
-  const amounts = [record.amount, membersOf(record.value).amount, membersOf(body.value).amount];
+  const body = foldedOf(record.body);
+  const { value } = foldedOf(record.details);
+  const amounts = [record.amount, foldedOf(record.value).amount, foldedOf(body.value).amount];
   const isRepeated =
-    [record.to, body.to].some((to) => isSame(membersOf(to).accountid, sent.toAccountId, idText)) ||
-    [...amounts, withoutSign(membersOf(value).amount)].some((text) => isSame(text, sent.amount, decimal));
+    [record.to, body.to].some((to) => isSame(foldedOf(to).accountid, sent.toAccountId, idText)) ||
+    [...amounts, withoutSign(foldedOf(value).amount)].some((text) => isSame(text, sent.amount, decimal));
   return isNamed && !isPayee && !isRepeated;
 }
 
 /** Whether a member says for certain that the record is another payment's: by its payer or the time of its creation. */
 export function namesAnother([name, value]: Member, sent: Sent): boolean {
   const folded = fold(name);
-  if (words.creationNames.has(folded)) return isOwnDate(value, sent.createdAt) === false;
+  if (words.creationName.test(folded)) return isOwnDate(value, sent.createdAt) === false;
   if (folded === 'bankid') return isSame(value, sent.bankId, bankCode) === false;
   if (folded === 'thisaccount' && isObject(value)) {
-    const { id, accountid = id, bankid } = membersOf(value);
+    const { id, accountid = id, bankid } = foldedOf(value);
     return namesAnother(['accountid', accountid], sent) || namesAnother(['bankid', bankid], sent);
   }
   return /^(?:accountid|thisaccount)$/.test(folded) && isSame(value, sent.accountId, idText) === false;
@@ -291,9 +329,9 @@ function ownEntry(entries: readonly unknown[], sent: Sent): Members | undefined 
  * name them. Without a payment, as in `bankql doctor`, it has to name a payee.
  */
 function repeatsPayment(entry: Members, { toAccountId, toBankId, amount, currency }: Sent): boolean | null {
-  const body = membersOf(membersOf(entry).body);
-  const to = membersOf(body.to);
-  const value = membersOf(body.value);
+  const body = foldedOf(foldedOf(entry).body);
+  const to = foldedOf(body.to);
+  const value = foldedOf(body.value);
   const account =
     toAccountId === null ? !isEmptyText(to.accountid) || null : isSame(to.accountid, toAccountId, idText);
   // An amount in an unknown form may be this one.
@@ -304,7 +342,7 @@ function repeatsPayment(entry: Members, { toAccountId, toBankId, amount, currenc
   return (account && (isAmount || amount === null) && (isCurrency || currency === null)) || null;
 }
 
-const membersOf = (value: unknown): Members =>
+const foldedOf = (value: unknown): Members =>
   isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, member]) => [fold(name), member]))
     : {};

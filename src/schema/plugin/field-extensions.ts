@@ -1,10 +1,8 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
-import type { Field } from '../../contract/record.ts';
 
 /** What a field's options say about it (global-types.ts), in its GraphQL extensions. */
 interface FieldExtensions {
   readonly fromIds?: true;
-  readonly shows?: Field;
   readonly payment?: true;
 }
 

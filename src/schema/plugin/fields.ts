@@ -7,17 +7,15 @@ import SchemaBuilder, {
 } from '@pothos/core';
 import type { z } from 'zod';
 import { unwrap } from '../../bank/answer.ts';
-import { type Body, type Field, metaOf, recordFields } from '../../contract/record.ts';
-import type { Changes } from '../../contract/updated-body.ts';
-import { badUserInput } from '../../errors.ts';
+import { type Field, metaOf, recordFields } from '../../contract/record.ts';
 import { ofSource, propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import type { InputFields, ObjectFields, Types } from '../builder.ts';
+import type { ResolverContext } from '../context.ts';
 import { parseDateTime } from '../date-time.ts';
-import { notGlobalId } from './global-id.ts';
 
-/** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts), and REST bodies from inputs. */
+/** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts). */
 
 /** A record of the bank, or an input: values by their names. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -33,30 +31,21 @@ function descriptionOf({ description, rest, notes = {} }: Field, place: Place): 
 /** The field of a record that has its own id; undefined if it has none. */
 export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
-/** The field for the bank's id of an entry that is looked up in a list. */
-export function ownIdField<P>(t: ObjectFields<P>, of: z.ZodObject): FieldMap {
-  const own = ownIdIn(of);
-  if (own === undefined) return {};
-  const { name, description, rest } = own;
-  return {
-    [name]: t.id({
-      description: `${description} REST \`${rest}\` (not in every entry).`,
-      fromIds: true,
-      // If the bank sent something other than text, the record holds an error here.
-      resolve: ofSource((node: Parent) => node[name] ?? node.record?.[rest]) as never,
-    }),
-  };
-}
-
 /** The member of a parent that contains the record; null if the parent is the record. */
 type Holder = 'record' | null;
 
+/** A node, or a part of a record. */
+export type Parent = Record<string, unknown> & { readonly record?: Values };
+
+const recordIn = (parent: Parent, holder: Holder): Values =>
+  holder === null ? parent : (parent.record as Values);
+
 /**
- * The fields of a record, but for those with the names `omit`.
- * Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
+ * The fields of a record, but for its own id and those with the names `omit`. If one of them is selected, its link has read the
+ * record. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
-export function fieldsOf<P>(
-  t: ObjectFields<P>,
+export function fieldsOf(
+  t: ObjectFields<Parent>,
   record: z.ZodObject,
   holder: Holder,
   omit: readonly string[] = [],
@@ -66,27 +55,32 @@ export function fieldsOf<P>(
     const { name, isList, also } = field;
     if (field.isOwnId || omit.includes(name)) continue;
     const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
-    const description = descriptionOf(field, 'answer');
     // The contract's shape guarantees the type of the value.
-    const resolve = resolverOf(field, holder) as never;
+    const resolve = resolverOf(field, holder) as () => never;
+    const options = { description: descriptionOf(field, 'answer'), resolve };
     map[name] = isList
-      ? t.field({
-          type: [type],
-          nullable: { list: true, items: true },
-          description,
-          shows: field,
-          resolve,
-        })
-      : t.field({ type, description, shows: field, resolve });
+      ? t.field({ ...options, type: [type], nullable: { list: true, items: true } })
+      : t.field({ ...options, type });
     if (also !== undefined) map[also.name] = preciseField(t, field, also, holder);
   }
   return map;
 }
 
-/** A node, or a part of a record. */
-type Parent = Values & { readonly record?: Values };
+/** The field for the bank's id of an entry that is looked up in a list. */
+export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
+  const own = ownIdIn(of);
+  if (own === undefined) return {};
+  const { name, description, rest } = own;
+  return {
+    [name]: t.id({
+      description: `${description} REST \`${rest}\` (not in every entry).`,
+      fromIds: true,
+      // If the bank sent something other than text, the record holds an error here.
+      resolve: ofSource((node: Parent) => (node[name] ?? node.record?.[rest]) as string | null),
+    }),
+  };
+}
 
-/** If a field is selected, its link has read the record. */
 const resolverOf = ({ rest, isOnlyEntry, type }: Field, holder: Holder) => {
   if (isOnlyEntry) return ofSource((parent: Parent) => listOf(recordIn(parent, holder)[rest]));
   if (typeof type === 'string' || !isPlaced(type)) return propertyResolver(rest, holder);
@@ -109,11 +103,13 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-const recordIn = (parent: Parent, holder: Holder): Values =>
-  holder === null ? parent : (parent.record as Values);
-
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
-function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Field['also']>, holder: Holder) {
+function preciseField(
+  t: ObjectFields<Parent>,
+  field: Field,
+  also: NonNullable<Field['also']>,
+  holder: Holder,
+) {
   const { description, rest } = field;
   const textIn = (record: Values): string | null => {
     const text = unwrap(record[rest]);
@@ -123,9 +119,8 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
     return t.field({
       type: [also.list],
       description: `${description} As a list. REST \`${rest}\`.`,
-      shows: field,
       resolve: (parent) =>
-        textIn(recordIn(parent as Parent, holder))
+        textIn(recordIn(parent, holder))
           // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
           ?.split(also.list === 'ID' ? /[\s,]+/ : ',')
           .map((entry) => entry.trim())
@@ -134,9 +129,8 @@ function preciseField<P>(t: ObjectFields<P>, field: Field, also: NonNullable<Fie
   return t.field({
     type: 'DateTime',
     description: `${description} Null if unreadable. REST \`${rest}\`.`,
-    shows: field,
-    resolve: (parent, _args, { bankql: { session } }) => {
-      const record = recordIn(parent as Parent, holder);
+    resolve: (parent, _args, { bankql: { session } }: ResolverContext) => {
+      const record = recordIn(parent, holder);
       const text = textIn(record);
       if (!text) return null;
       const date = parseDateTime(text);
@@ -154,8 +148,7 @@ export function listOf<T>(value: T | readonly T[] | null | undefined): readonly 
 
 const made = new WeakMap<object, Map<string, unknown>>();
 
-/** A GraphQL type that several records use: it is made at its first use. */
-// No two types have the same name.
+/** A GraphQL type that several records use: it is made at its first use. No two types have the same name. */
 const once = <T>(builder: object, name: string, make: () => T): T =>
   getOrMake(
     getOrMake(made, builder, () => new Map()),
@@ -171,11 +164,11 @@ builderProto.bankObject = function bankObject<T extends z.ZodObject>(
 ): ObjectRef<Types, z.infer<T>> {
   const { name = '', description = '' } = metaOf(shape);
   return once(this, name, () =>
-    this.objectRef<z.infer<T>>(name).implement({
+    this.objectRef<Parent>(name).implement({
       description,
       fields: (t) => fieldsOf(t, shape, isPlaced(shape) ? 'record' : null),
     }),
-  );
+  ) as ObjectRef<Types, unknown> as ObjectRef<Types, z.infer<T>>;
 };
 
 /** The names of the parts that know through which record they were read. */
@@ -185,14 +178,8 @@ builderProto.bankPart = function bankPart<T extends z.ZodObject>(
   this: PothosSchemaTypes.SchemaBuilder<Types>,
   shape: T,
 ) {
-  const { name = '', description = '' } = metaOf(shape);
-  placed.add(name);
-  return once(this, name, () =>
-    this.objectRef<Part<z.infer<T>>>(name).implement({
-      description,
-      fields: (t) => fieldsOf(t, shape, 'record'),
-    }),
-  );
+  placed.add(metaOf(shape).name ?? '');
+  return this.bankObject(shape) as ObjectRef<Types, unknown> as ObjectRef<Types, Part<z.infer<T>>>;
 };
 
 /** Whether a part of a record, or a part of it, knows through which record it was read. */
@@ -238,100 +225,14 @@ function inputFields(t: InputFields, shape: z.ZodObject, place: 'input' | 'chang
     const type =
       typeof field.type === 'string'
         ? field.type
-        : part === null
-          ? t.builder.bankInput(field.type)
-          : t.builder.bankInput(part, { changes: true });
-    const description = descriptionOf(field, place);
+        : t.builder.bankInput(field.type, part === null ? {} : { changes: true });
     const required = place === 'input' && (field.isRequired || field.requiredInBodies === true);
-    map[name] = isList
-      ? t.field({ type: [type], required, description })
-      : t.field({ type, required, description });
+    const options = { required, description: descriptionOf(field, place) };
+    map[name] = isList ? t.field({ ...options, type: [type] }) : t.field({ ...options, type });
   }
   return map;
 }
 
 /** The object that a field holds, if changes can name its members; null if they replace the value whole. */
-const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
+export const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
   typeof type === 'object' && !isList && metaOf(type).changes !== undefined ? type : null;
-
-/**
- * Converts an input into a body: an explicit null counts as an absent member. `path` leads to the input in messages, such as
- * `to.`.
- * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where the
- * bank takes one.
- */
-export const toBody = <T extends z.ZodObject>(record: T, input: Values, path = ''): Body<T> =>
-  membersOf(record, input, path) as Body<T>;
-
-/** The changes of a body that an input's `changes` make: undefined keeps a member, null clears it. Errors: as toBody. */
-export const toChanges = <T extends z.ZodObject>(record: T, changes: Values): Changes<Body<T>> =>
-  changesOf(record, changes, 'changes.') as Changes<Body<T>>;
-
-function membersOf(record: z.ZodObject, input: Values, path: string): Values {
-  const body: Record<string, unknown> = {};
-  for (const field of recordFields(record)) {
-    const value = restValue(field, input[field.name], `${path}${field.name}`);
-    if (value != null) body[field.rest] = value;
-  }
-  return body;
-}
-
-function changesOf(record: z.ZodObject, changes: Values, path: string): Values {
-  const made: Record<string, unknown> = {};
-  for (const field of recordFields(record)) {
-    const place = `${path}${field.name}`;
-    const change = changes[field.name];
-    if (change === undefined) continue;
-    const part = changeablePart(field);
-    made[field.rest] =
-      part !== null && isObject(change)
-        ? changesOf(part, change, `${place}.`)
-        : restValue(field, change, place);
-  }
-  return made;
-}
-
-/**
- * The path in changes, such as `balance.amount`, that is null and so clears the member of a body with the path `rest`; null
- * if the changes do not name that member, or give it a value.
- */
-export function clearedBy(
-  record: z.ZodObject,
-  changes: unknown,
-  [rest, ...below]: readonly string[],
-): string | null {
-  const field = recordFields(record).find((each) => each.rest === rest);
-  if (field === undefined) return null;
-  const { name, type } = field;
-  const change = isObject(changes) ? changes[name] : undefined;
-  if (below.length === 0) return change === null ? name : null;
-  const path = typeof type === 'object' ? clearedBy(type, change, below) : null;
-  return path && `${name}.${path}`;
-}
-
-/** The REST value for a value of an input. */
-function restValue(field: Field, value: unknown, name: string): unknown {
-  if (value === null || value === undefined) return value;
-  if (field.isOnlyEntry) return onlyEntry(value, name);
-  const { type } = field;
-  if (typeof type === 'object')
-    return Array.isArray(value)
-      ? value.map((entry, index) => membersOf(type, entry, `${name}.${index}.`))
-      : membersOf(type, value as Values, `${name}.`);
-  if (field.isOwnId || field.holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
-  return value;
-}
-
-function onlyEntry(value: unknown, name: string): string {
-  const [entry, ...others]: unknown[] = Array.isArray(value) ? value : [];
-  if (typeof entry !== 'string' || others.length > 0)
-    throw badUserInput(`${name} takes one bank here, since the bank's PUT does.`, name);
-  return notGlobalId(name, entry);
-}
-
-/** The members of an input that are present: an explicit null counts as absent. */
-export function omitNullish<T extends object>(input: T) {
-  const present: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(input)) if (value != null) present[name] = value;
-  return present as { [K in keyof T]: Exclude<T[K], null> };
-}

@@ -6,22 +6,13 @@ import type {
   SchemaTypes,
   TypeParam,
 } from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
 import type { z } from 'zod';
-import type { Field } from '../../contract/record.ts';
 import type { Part, RecordInputOptions, Values } from './fields.ts';
 import type { BankPlugin } from './index.ts';
 import type { LinkOptions, LinksOptions } from './link.ts';
 import type { BankListOptions, PartListOptions } from './list.ts';
-import type {
-  BankRef,
-  BankTypes,
-  KeyPart,
-  ListedOptions,
-  ListedTypes,
-  RefOptions,
-  SingleOptions,
-  SingleTypes,
-} from './node.ts';
+import type { BankRef, BankTypes, KeyPart, ListedTypes, RefOptions, SingleTypes } from './node.ts';
 import type { BankNodeOptions } from './schema-builder.ts';
 
 /** What this plugin adds to Pothos' builders. A type's file says only what its record in the contract does not. */
@@ -41,9 +32,9 @@ declare global {
       ResolveReturnShape = unknown,
     > {
       /** The parent's ids are enough to resolve this field: the parent's record is not read for it. */
-      fromIds?: true;
-      /** The only part of the parent's record that the field needs. */
-      shows?: Field;
+      fromIds?: boolean;
+      /** Makes the resolver of the field on a type. */
+      resolverOn?: ((typename: string) => GraphQLFieldResolver<unknown, object>) | undefined;
       /** Whether the field makes a payment. */
       payment?: true;
     }
@@ -53,11 +44,11 @@ declare global {
       bankRef: {
         <const Key extends readonly KeyPart[], Shape extends z.ZodObject>(
           shape: Shape,
-          options: SingleOptions<Key, z.infer<Shape>>,
+          options: RefOptions<SingleTypes<Key, z.infer<Shape>>> & { key: Key; list?: never },
         ): BankRef<Types, SingleTypes<Key, z.infer<Shape>>>;
         <const Key extends readonly KeyPart[], Shape extends z.ZodObject>(
           shape: Shape,
-          options: ListedOptions<Key, z.infer<Shape>>,
+          options: RefOptions<ListedTypes<Key, z.infer<Shape>>> & { key: Key },
         ): BankRef<Types, ListedTypes<Key, z.infer<Shape>>>;
         /** With types of its own, if they do not follow from the key and the shape. */
         <T extends BankTypes>(shape: z.ZodObject, options: RefOptions<T>): BankRef<Types, T>;

@@ -13,19 +13,20 @@ import { bankRefs } from './node.ts';
 export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   /** Puts what a field's options say into its extensions, for links (link.ts). */
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { pothosOptions, parentType, extensions, type, resolve } = config;
+    const { pothosOptions, parentType, extensions, type } = config;
+    const resolve = pothosOptions.resolverOn?.(parentType) ?? config.resolve;
     const exposed = extensions?.pothosExposedField;
-    const { shows, payment } = pothosOptions;
+    const { payment } = pothosOptions;
     const isKey = typeof exposed === 'string' && bankRefs.get(parentType)?.names.includes(exposed);
     const fromIds = pothosOptions.fromIds ?? (isKey || undefined);
-    if (fromIds === undefined && shows === undefined && payment === undefined) return config;
+    if (fromIds === undefined && payment === undefined) return { ...config, resolve };
     if (fromIds && resolve !== undefined) {
       // What is below an object is read: it begins while the parent's record is being read.
       if (type.kind !== 'Scalar') earlyResolver(resolve);
       else if (resolve.length === 1 && knownResolver(resolve).property === undefined)
         ofSource(resolve as (source: unknown) => unknown);
     }
-    return { ...config, extensions: { ...extensions, bankql: { fromIds, shows, payment } } };
+    return { ...config, resolve, extensions: { ...extensions, bankql: { fromIds, payment } } };
   }
 }
 

@@ -6,7 +6,6 @@ import {
 } from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
 import { unwrap } from '../../bank/answer.ts';
-import type { Field } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
 import { knownResolver } from '../../executor/known-resolvers.ts';
 import { ignoreRejections } from '../../executor/promises.ts';
@@ -23,8 +22,8 @@ import { getOrMake } from '../../get-or-make.ts';
 import type { Types } from '../builder.ts';
 import type { Context, ReadContext, ResolverContext } from '../context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
-import { mapListItem } from './list-item.ts';
-import type { BankTypes, LinkedOf } from './node.ts';
+import { type Listed, mapListItem } from './list-item.ts';
+import type { BankTypes, Linked, LinkedOf } from './node.ts';
 
 /**
  * Links between records.
@@ -35,14 +34,21 @@ import type { BankTypes, LinkedOf } from './node.ts';
  * that need only the ids are resolved early, so that independent calls are made at the same time.
  */
 
+/** Pothos computes the type of a field's options from the kind of its parent, which its plugins do not know. */
+export const fieldOptions = (options: object) => options as never;
+
 export interface LinkOptions<Parent, T extends BankTypes, Args extends InputFieldMap> {
   readonly description: string;
+  /** Those with the names of ids in the key are checked. */
   readonly args?: Args;
   readonly nullable?: false;
   /** The ids are in the parent's record, which must be read before the link is followed. */
   readonly fromRecord?: true;
-  /** The ids, with the record if the parent's record contains it; null if there is nothing to lead to. */
-  readonly ids: (
+  /**
+   * The ids, with the record if the parent's record contains it; null if there is nothing to lead to. By default those in the
+   * parent's path, and the arguments.
+   */
+  readonly ids?: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
     context: ReadContext,
@@ -55,17 +61,23 @@ const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBui
   FieldKind
 >;
 
-fieldsProto.link = function link(ref, { ids, fromRecord, ...options }) {
-  return this.field({
-    ...options,
-    type: ref,
-    ...(fromRecord ? {} : { fromIds: true }),
-    resolve: (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
-      const linked = ids(parent, args, bankql);
-      return linked === null || linked.record !== undefined ? linked : ref.load(linked, bankql, info);
-    },
-    // Pothos computes the type of options from the kind of the parent, which is not known here.
-  } as never);
+type IdsOf = (parent: unknown, args: object, context: Context) => Linked<object, unknown> | null;
+
+fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecord, ...options }) {
+  const check = ref.argumentCheck(options.args);
+  const idsOf = (ids ?? ((parent: object, args: object) => ref.pathOf({ ...parent, ...args }))) as IdsOf;
+  const resolverOn = (typename: string) => {
+    const isBack = ids === undefined && options.args === undefined && ref.isParentOf(typename);
+    const isToChild = ids === undefined && ref.isChildOf(typename);
+    return (parent: Linked<Listed, unknown>, args: never, { bankql }: ResolverContext, info: Selection) => {
+      check?.(args);
+      if (isBack && parent.under?.record !== undefined) return parent.under;
+      const linked = idsOf(parent, args, bankql);
+      if (linked === null || linked.record !== undefined) return linked;
+      return ref.load(isToChild ? { ...linked, under: parent } : linked, bankql, info);
+    };
+  };
+  return this.field(fieldOptions({ ...options, type: ref, fromIds: !fromRecord, resolverOn }));
 };
 
 export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends InputFieldMap> {
@@ -78,25 +90,19 @@ export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends I
   ) => readonly Entry[] | Error | null | undefined;
   /** Errors: those of the entry. */
   readonly ids: (parent: Parent, entry: Entry) => T['Ids'];
-  /** The only part of the parent's record that it needs. */
-  readonly shows?: Field;
 }
 
 // If the operation exceeds its limit of calls, one entry has the error, and the other unread entries are null.
 fieldsProto.links = function links(ref, { entries, ids, ...options }) {
-  return this.field({
-    ...options,
-    type: [ref],
-    nullable: { list: true, items: true },
-    resolve: (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
-      const onError = reportLimitOnce();
-      return unwrap(entries(parent, args))?.map((item, at) =>
-        mapListItem(item, at, (entry, index) =>
-          ref.load(ids(parent, entry as never), bankql, info, { onError, index }),
-        ),
-      );
-    },
-  } as never);
+  const resolve = (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
+    const onError = reportLimitOnce();
+    return unwrap(entries(parent, args))?.map((item, at) =>
+      mapListItem(item, at, (entry, index) => ref.load(ids(parent, entry), bankql, info, { onError, index })),
+    );
+  };
+  return this.field(
+    fieldOptions({ ...options, type: [ref], nullable: { list: true, items: true }, resolve }),
+  );
 };
 
 /**
@@ -121,8 +127,6 @@ interface LinkNeeds {
   readonly record: boolean;
   /** Whether only fields that are delivered later need the record, and others are shown before. */
   readonly isLate: boolean;
-  /** The parts of the record that the selected fields need; null if one of them may need all. */
-  readonly parts: readonly Field[] | null;
   /**
    * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
    * are none. `index`: the position of the object, if `info` is that of a list.
@@ -144,17 +148,14 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
     const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
     const now = selectedFields(info, type).map(declared);
     const fields = [...now, ...deferredFields(info, type).map(declared)];
-    const needing = fields.filter(({ fromIds }) => !fromIds);
-    const parts = needing.flatMap(({ shows = [] }) => shows);
     const early = fields.flatMap(({ selected }) =>
       knownResolver(selected.field.resolve).isEarly ? selected : [],
     );
     const isShownFirst = ({ fromIds, selected }: (typeof fields)[number]) =>
       fromIds && selected.field !== TypeNameMetaFieldDef;
     return {
-      record: needing.length > 0,
+      record: fields.some(({ fromIds }) => !fromIds),
       isLate: now.some(isShownFirst) && now.every(({ fromIds }) => fromIds),
-      parts: parts.length === needing.length ? parts : null,
       resolveEarly(ids, context, current, index) {
         if (early.length === 0) return null;
         const own = index === undefined ? current : selectionOfEntry(current, index);
@@ -168,8 +169,11 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
       },
     };
   };
-  return (info) =>
-    info.details === undefined ? find(info) : getOrMake(known, info.details, () => find(info));
+  return (info) => {
+    const { details } = info;
+    if (details === undefined) return find(info);
+    return known.get(details) ?? getOrMake(known, details, () => find(info));
+  };
 }
 
 /** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */

@@ -12,6 +12,7 @@ import { isObject } from '../../is-object.ts';
 import type { Types } from '../builder.ts';
 import type { ReadContext, ResolverContext } from '../context.ts';
 import type { ListWork } from '../list-work.ts';
+import { fieldOptions } from './link.ts';
 import { mapListItem } from './list-item.ts';
 import { BankRef, type BankTypes } from './node.ts';
 
@@ -259,38 +260,45 @@ fieldsProto.bankList = function bankList(
   ref: ObjectRef<Types, unknown>,
   { description, args, ...list }: { readonly description: string; readonly args?: InputFieldMap },
 ) {
-  return this.field({
-    type: connectionTo(this.builder, ref, ref instanceof BankRef ? ref.plural : Reflect.get(list, 'plural')),
-    description,
-    args: { ...args, ...this.arg.connectionArgs() },
-    fromIds: true,
-    resolve: ref instanceof BankRef ? pageOfRecords(ref, list) : pageOfParts(list as never),
-  } as never);
+  const isOfRecords = ref instanceof BankRef;
+  const { plural } = isOfRecords ? ref : (list as AnyPartList);
+  const type = connectionTo(this.builder, ref, plural);
+  const resolverOn = isOfRecords ? pagesOfRecords(ref, args, list) : () => pageOfParts(list as AnyPartList);
+  const allArgs = { ...args, ...this.arg.connectionArgs() };
+  return this.field(fieldOptions({ type, description, args: allArgs, fromIds: true, resolverOn }));
 } as typeof fieldsProto.bankList;
 
 type Given = PageArguments & Record<string, never>;
+type AnyPartList = PartListOptions<object, unknown, Record<string, never>>;
 
 /** Resolves a list of records that have an identity. */
-function pageOfRecords<T extends BankTypes>(
+function pagesOfRecords<T extends BankTypes>(
   ref: BankRef<Types, T>,
+  args: InputFieldMap | undefined,
   { ids, load }: Pick<ListOptions<object, T['ListIds'], T['Item'], Record<string, never>>, 'ids' | 'load'>,
 ) {
-  const { list, parent } = ref;
+  const { list } = ref.options;
   if (list === undefined) throw new Error(`${ref.name} has no list`);
-  const idsOf = ids ?? ((node: object) => parent?.pathOf(node) as T['ListIds']);
+  const check = ref.argumentCheck(args);
+  const idsOf = ids ?? ((node: object) => ref.parent?.pathOf(node) as T['ListIds']);
   const entriesOf = load ?? ((listIds, _args, context) => list.load(listIds, context));
-  return (node: object, given: Given, { bankql }: ResolverContext) => {
-    const page = checkPage(given);
-    const listIds = idsOf(node, given, bankql);
-    return entriesOf(listIds, given, bankql).then(
-      (entries) => new Page(entries, page, ref.nodesIn(entries, listIds), bankql),
-    );
+  return (typename: string) => {
+    const isUnder = ids === undefined && ref.isChildOf(typename);
+    return (node: object, given: Given, { bankql }: ResolverContext) => {
+      const page = checkPage(given);
+      check?.(given);
+      const listIds = idsOf(node, given, bankql);
+      return entriesOf(listIds, given, bankql).then(
+        (entries) =>
+          new Page(entries, page, ref.nodesIn(entries, listIds, isUnder ? node : undefined), bankql),
+      );
+    };
   };
 }
 
 /** Resolves a list of records that no id identifies. */
 const pageOfParts =
-  ({ load, nameOf }: PartListOptions<object, unknown, Record<string, never>>) =>
+  ({ load, nameOf }: AnyPartList) =>
   (parent: object, given: Given, { bankql }: ResolverContext) => {
     const page = checkPage(given);
     return load(parent, given, bankql).then(

@@ -1,24 +1,28 @@
 import { ImplementableObjectRef, type SchemaTypes } from '@pothos/core';
 import type { z } from 'zod';
+import { unwrap } from '../../bank/answer.ts';
 import { isOtherId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { type Field, metaOf } from '../../contract/record.ts';
-import { type EarlyResults, keepEarlyResults, keepLateObject } from '../../executor/known-resolvers.ts';
+import { metaOf } from '../../contract/record.ts';
+import { BankqlError } from '../../errors.ts';
+import { keepEarlyResults, keepLateObject } from '../../executor/known-resolvers.ts';
 import type { Selection } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { Context, ReadContext } from '../context.ts';
 import { versionOf } from '../record-version.ts';
-import { ownIdIn } from './fields.ts';
-import { encodeGlobalId, forged, globalIdTypes, textOf } from './global-id.ts';
+import { ownIdIn, type Values } from './fields.ts';
+import { encodeGlobalId, forged, globalIdTypes, notGlobalId, textOf } from './global-id.ts';
 import { needsOf } from './link.ts';
 import {
-  checkNotRepeated,
   contentHashOf,
+  entriesByName,
   findByContent,
-  findListItem,
   isContentHash,
-  isOwnName,
   itemId,
+  itemNotFound,
+  type Listed,
+  shownId,
+  sourceOf,
 } from './list-item.ts';
 
 /** Nodes: types of records that have an identity. Clients can read them again by their global ids. */
@@ -44,35 +48,25 @@ interface KeyValue<Name extends string = string, Value = unknown> {
   readonly name: Name;
   /** The value in the key of a global id, which anybody may have written. Errors: BAD_USER_INPUT. */
   readonly check: (value: unknown) => Value;
+  /** Whether it is an id of the bank that is a segment of paths. */
+  readonly isSegment?: true;
 }
 
 /** A part of a key: the record to which it belongs, or the name of an id, or a value of another kind. */
 export type KeyPart = string | AnyBankRef | KeyValue;
-
-type Named<Name extends string, Id = string> = { readonly [N in Name]: Id };
 
 type PathOfPart<Part> = Part extends { readonly $types: infer T extends BankTypes }
   ? T['Path']
   : Part extends KeyValue<infer Name, infer Value>
     ? { readonly [N in Name]: Value }
     : Part extends string
-      ? Named<Part>
+      ? { readonly [N in Part]: string }
       : never;
 
 /** The ids in a key. */
 type PathIn<Key extends readonly unknown[]> = Key extends readonly [infer Part, ...infer Others]
   ? PathOfPart<Part> & PathIn<Others>
   : unknown;
-
-/** The ids of an entry: those of the record that the list belongs to, and its own. */
-export type ListedIds<Parent, Own extends string, Item> = Parent &
-  // Null if the bank gave none, or if the content identifies the entry.
-  Named<Own, string | null> & {
-    /** The list that contains the entry, if it came from one. */
-    readonly list?: readonly Item[] | undefined;
-    /** The hash of the content, if a global id named it. */
-    readonly contentHash?: string | undefined;
-  };
 
 export interface SingleTypes<Key extends readonly unknown[], Item> {
   Ids: PathIn<Key> & object;
@@ -86,7 +80,8 @@ export type ListedTypes<Key extends readonly unknown[], Item> = Key extends read
   infer Own extends string,
 ]
   ? {
-      Ids: ListedIds<PathIn<Parents>, Own, Item>;
+      /** Its own id is null if the bank gave none, or if the content identifies it. */
+      Ids: PathIn<Parents> & { readonly [N in Own]: string | null } & Listed<PathIn<Parents>, Item>;
       Path: PathIn<Key> & object;
       ListIds: PathIn<Parents> & object;
       Item: Item;
@@ -96,43 +91,30 @@ export type ListedTypes<Key extends readonly unknown[], Item> = Key extends read
 /** Reads a single record. */
 interface ReadOptions<T extends BankTypes> {
   /** Its answers with another id than the one that was asked for count as drift. */
-  readonly operation?: Operation;
-  /** `needed`: the parts of the record that are needed; null if all may be. Errors: those of the operation. */
-  readonly load: (
-    ids: T['Path'],
-    context: ReadContext,
-    needed?: readonly Field[] | null,
-  ) => Promise<T['Item']>;
-  /** Reads the record to change it; by default as `load`. Errors: BANK_BAD_RESPONSE if it may be the wrong one. */
-  readonly forUpdate?: (ids: T['Path'], context: ReadContext) => Promise<T['Item']>;
+  readonly operation: Operation;
+  /** Errors: those of the operation. */
+  readonly load: (ids: T['Path'], context: ReadContext) => Promise<T['Item']>;
 }
 
 /** Reads the whole list that contains a record. */
 interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
   readonly load: (ids: T['ListIds'], context: ReadContext) => Promise<readonly T['Item'][]>;
+  /** What identifies the list; by default the key of the record to which its entries belong. */
+  readonly key?: readonly KeyPart[];
   /** The id of an entry in the list; by default that in its member `id`. */
-  readonly nameOf?: (record: Exclude<T['Item'], Error>) => string | null;
-  /** The entry that an id finds, if the record cannot be read alone. Errors: NOT_FOUND. */
-  readonly find?: (list: readonly T['Item'][], id: string) => T['Item'];
-  /** Creates the nodes of a list, to compute their common parts once. */
-  readonly nodesIn?: (
-    list: readonly T['Item'][],
-    ids: T['ListIds'],
-  ) => (record: Exclude<T['Item'], Error>) => LinkedOf<T>;
+  readonly nameOf?: (record: T['Item']) => string | null;
+  /** The ids of the entries, if more than their own differ from those of the list. Errors: BANK_BAD_RESPONSE. */
+  readonly idsIn?: (list: readonly T['Item'][], ids: T['ListIds']) => (record: T['Item']) => T['Ids'];
+  /** An entry that the ids find otherwise than by its own; null if they find none so. Errors: NOT_FOUND. */
+  readonly find?: (list: readonly T['Item'][], ids: T['Path'], context: ReadContext) => T['Item'] | null;
 }
 
-/** How a record is identified in its global id. */
-interface Identity<T extends BankTypes> {
-  /** The key of a linked object, unique within its type. */
-  readonly toKey: (linked: LinkedOf<T>) => readonly unknown[];
-  /** The ids in a key, which anybody may have written. Errors: BAD_USER_INPUT. */
-  readonly toIds: (key: readonly unknown[]) => T['Ids'];
-  /** Reads an entry of a list that its content identifies. Errors: NOT_FOUND if no entry has this content. */
-  readonly readByContent?: (ids: T['Ids'], contentHash: string, context: ReadContext) => Promise<LinkedOf<T>>;
-}
-
-interface CommonOptions<T extends BankTypes> {
+export interface RefOptions<T extends BankTypes> {
+  readonly key: readonly KeyPart[];
+  /** Without it, a record is found in its list. */
+  readonly read?: ReadOptions<T>;
+  readonly list?: ListOptions<T>;
   /** What it is called in descriptions; by default the name of the type. */
   readonly noun?: string;
   readonly plural?: string;
@@ -144,37 +126,12 @@ interface CommonOptions<T extends BankTypes> {
   readonly idsOfRecord?: (ids: T['Ids'], record: T['Item']) => T['Ids'];
 }
 
-export interface RefOptions<T extends BankTypes> extends CommonOptions<T> {
-  readonly key: readonly KeyPart[];
-  readonly read?: ReadOptions<T>;
-  readonly list?: ListOptions<T>;
-  readonly identity?: Identity<T>;
-  /** The ids in paths of what belongs to it. Errors: BANK_BAD_RESPONSE if the bank gave it no id. */
-  readonly pathOf?: (ids: T['Ids']) => T['Path'];
-}
-
-export interface SingleOptions<Key extends readonly KeyPart[], Item>
-  extends CommonOptions<SingleTypes<Key, Item>> {
-  readonly key: Key;
-  readonly read?: ReadOptions<SingleTypes<Key, Item>>;
-  readonly list?: never;
-}
-
-export interface ListedOptions<Key extends readonly KeyPart[], Item>
-  extends CommonOptions<ListedTypes<Key, Item>> {
-  readonly key: Key;
-  readonly read?: ReadOptions<ListedTypes<Key, Item>>;
-  readonly list: ListOptions<ListedTypes<Key, Item>>;
-}
-
 interface LoadOptions<Other> {
   /** Gives the result if the record cannot be read. */
   readonly onError?: (error: unknown) => Other;
   /** The position of the object, if the selection is that of a list. */
   readonly index?: number;
 }
-
-type Values = Readonly<Record<string, unknown>>;
 
 // biome-ignore lint/suspicious/noExplicitAny: any types.
 export type AnyBankRef = BankRef<any, any>;
@@ -196,38 +153,34 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly names: readonly string[];
   /** The type of the records to which it belongs. */
   readonly parent: AnyBankRef | null;
-  /** The name of its own id. */
-  readonly own: string;
   /** The field that has the bank's id of a record; null if no argument takes its id. */
   readonly bankIdField: string | null;
-  readonly list: ListOptions<T> | undefined;
-  /** The version of a record, which is computed once for each that was read. */
-  readonly version: (record: T['Item']) => string;
-  readonly pathOf: (ids: T['Ids']) => T['Path'];
+  readonly options: RefOptions<T>;
   readonly #key: readonly KeyValue[];
-  readonly #options: RefOptions<T>;
-  readonly #identity: Identity<T>;
+  readonly #listKey: readonly KeyValue[];
+  /** The name of its own id. */
+  readonly #own: string;
   readonly #needs: ReturnType<typeof needsOf>;
+  readonly #versions = new WeakMap<object, string>();
 
   constructor(builder: PothosSchemaTypes.SchemaBuilder<S>, shape: z.ZodObject, options: RefOptions<T>) {
     const { name = '' } = metaOf(shape);
     super(builder, name);
-    const { key, noun = name.toLowerCase(), plural = `${noun}s`, version } = options;
+    const { key, list, read, noun = name.toLowerCase(), plural = `${noun}s` } = options;
     this.shape = shape;
     this.noun = noun;
     this.plural = plural;
-    this.#key = key.flatMap(valuesOf);
-    this.names = this.#key.map((part) => part.name);
+    this.options = options;
     this.parent = key.find((part) => part instanceof BankRef) ?? null;
-    this.own = ownIdIn(shape)?.name ?? this.names.at(-1) ?? '';
-    this.bankIdField = options.bankIdField === null ? null : this.own;
-    this.list = options.list;
-    const computed = new WeakMap<object, string>();
-    this.version = (record) =>
-      getOrMake(computed, record as object, () => version?.(record) ?? versionOf(shape, record as object));
-    this.#options = options;
-    this.pathOf = options.pathOf ?? ((ids) => pick(ids as Values, this.names) as T['Path']);
-    this.#identity = options.identity ?? (this.list === undefined ? this.#byKey() : this.#byList(this.list));
+    const parts = key.flatMap(valuesOf);
+    this.names = parts.map((part) => part.name);
+    const own = ownIdIn(shape)?.name ?? this.names.at(-1) ?? '';
+    this.#own = own;
+    this.#listKey = list?.key?.flatMap(valuesOf) ?? parts.filter((part) => part.name !== own);
+    // The id of an entry that no path contains may be any text.
+    const isText = list?.key === undefined && list !== undefined && read === undefined;
+    this.#key = isText ? [...this.#listKey, { name: own, check: textOf }] : parts;
+    this.bankIdField = options.bankIdField === null ? null : own;
     this.#needs = needsOf(name);
     bankRefs.set(name, this);
     globalIdTypes.set(name, this);
@@ -238,149 +191,237 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return this.parent?.root ?? this;
   }
 
+  /** The operation that reads a record. Errors: an Error for a type that nothing is read of. */
+  get readOperation(): Operation {
+    const { operation } = this.options.read ?? this.options.list ?? {};
+    if (operation === undefined) throw new Error(`No operation reads a ${this.noun}`);
+    return operation;
+  }
+
+  /** The version of a record, which is computed once for each that was read. Errors: BANK_BAD_RESPONSE if a part of it is broken. */
+  version(record: T['Item']): string {
+    const { version } = this.options;
+    return getOrMake(
+      this.#versions,
+      record as object,
+      (read) => version?.(record) ?? versionOf(this.shape, read),
+    );
+  }
+
+  /** Whether records of another type belong to records of this type. */
+  isParentOf(typename: string): boolean {
+    return bankRefs.get(typename)?.parent === this;
+  }
+
+  /** Whether records of this type belong to records of another type, which are read. (Nothing is read of a bank.) */
+  isChildOf(typename: string): boolean {
+    return this.parent?.name === typename && this.parent !== this.root;
+  }
+
+  /** The ids in paths, from those of a record or of what belongs to it. Errors: BANK_BAD_RESPONSE if the bank gave it no id. */
+  pathOf(ids: { readonly [Name in keyof T['Path']]?: unknown }): T['Path'] {
+    const path: Record<string, unknown> = {};
+    for (const name of this.names) {
+      path[name] = (ids as Values)[name];
+      if (path[name] === null) throw this.#withoutId(name);
+    }
+    return path as T['Path'];
+  }
+
+  #withoutId(name: string): BankqlError {
+    if (name !== this.#own && this.parent !== null) return this.parent.#withoutId(name);
+    return new BankqlError(
+      'BANK_BAD_RESPONSE',
+      `The bank listed this ${this.noun} without an id among others: nothing tells which one it is.`,
+      { operation: this.readOperation.id },
+    );
+  }
+
+  /**
+   * Makes the function that checks the arguments with the names of ids in a key; null if there are none. `bankIdOr` (context.ts)
+   * checks the bank's code, which may be empty. Errors of the function: BAD_USER_INPUT.
+   */
+  argumentCheck(args: object = {}): ((given: Values) => void) | null {
+    const checked = [
+      ...new Map([...this.#listKey, ...this.#key].map((part) => [part.name, part])).values(),
+    ].filter(({ name }) => name in args && !this.root.names.includes(name));
+    if (checked.length === 0) return null;
+    return (given) => {
+      for (const { name, isSegment } of checked) {
+        const id = given[name];
+        if (typeof id !== 'string') continue;
+        notGlobalId(name, id);
+        if (isSegment) validateId(name, id, name);
+      }
+    };
+  }
+
   globalIdOf(linked: LinkedOf<T>): string {
-    return encodeGlobalId(this.name, JSON.stringify(this.#identity.toKey(linked)));
+    return encodeGlobalId(this.name, JSON.stringify(this.#keyOf(linked)));
+  }
+
+  /** By the key, or, if that does not identify an entry of a list, by the list's key and the entry's content. */
+  #keyOf(linked: LinkedOf<T>): readonly unknown[] {
+    const { from, contentHash, record } = linked as Linked<Listed, object>;
+    const ids = linked as Values;
+    if (this.options.list === undefined || (contentHash === undefined && this.#isNamed(ids, from)))
+      return this.names.map((name) => ids[name]);
+    if (contentHash === undefined && record === undefined)
+      throw new Error('An entry without an id of its own has to be read before it is identified');
+    const list = (from?.ids ?? ids) as Values;
+    const hash = contentHash ?? contentHashOf(this.shape, record as object);
+    return [...this.#listKey.map(({ name }) => list[name]), null, hash];
+  }
+
+  /** Whether an id of its own identifies an entry in the bank's list. */
+  #isNamed(ids: Values, from: Listed['from']): boolean {
+    const name = this.#nameOf(ids);
+    if (name === null || from?.list === undefined) return name !== null;
+    return (this.#byName(from.list, from.ids as T['ListIds']).get(name)?.length ?? 0) <= 1;
+  }
+
+  /** What tells an entry from the others of its list: its id, with the others if they differ. An id contains no line break. */
+  #nameOf(ids: Values): string | null {
+    const id = ids[this.#own] as string | null;
+    return id === null || this.options.list?.idsIn === undefined
+      ? id
+      : this.names.map((name) => ids[name]).join('\n');
+  }
+
+  #byName(list: readonly T['Item'][], ids: T['ListIds']) {
+    const { idsIn, nameOf = itemId as NameOf } = this.options.list ?? {};
+    if (idsIn === undefined) return entriesByName(list, nameOf);
+    const idsOf = idsIn(list, ids);
+    return entriesByName(list, (record) => {
+      try {
+        return this.#nameOf(idsOf(record) as Values);
+      } catch {
+        return null;
+      }
+    });
+  }
+
+  /** The entries of a list with the own id in `ids`; several if the bank repeats it. */
+  entriesWith(list: readonly T['Item'][], ids: T['Path']): readonly T['Item'][] {
+    return this.#byName(list, ids as T['ListIds']).get(this.#nameOf(ids as Values)) ?? [];
   }
 
   /** The ids in a global id's key. Errors: BAD_USER_INPUT. */
   idsOf(key: readonly unknown[]): T['Ids'] {
-    const ids = this.#identity.toIds(key);
+    const contentHash = key.at(-1);
+    const isByContent = this.options.list !== undefined && key.at(-2) === null && isContentHash(contentHash);
+    const named = idsIn(isByContent ? this.#listKey : this.#key, key);
+    const ids = (
+      isByContent ? { ...named, [this.#own]: null, contentHash, from: { ids: named } } : named
+    ) as T['Ids'];
     // Another form of the same key would be a second id of the same node.
-    if (JSON.stringify(this.#identity.toKey(ids)) !== JSON.stringify(key)) throw forged();
+    if (JSON.stringify(this.#keyOf(ids)) !== JSON.stringify(key)) throw forged();
     return ids;
   }
 
-  #read(ids: T['Ids'], context: ReadContext, needed: readonly Field[] | null): Promise<T['Item']> {
-    const { read } = this.#options;
-    const path = this.#options.pathOf?.(ids) ?? (ids as T['Path']);
-    if (read !== undefined) return read.load(path, context, needed);
-    const { list, own } = this;
+  #read(ids: T['Ids'], context: ReadContext): Promise<T['Item']> {
+    const { read, list } = this.options;
+    const path = ids as T['Path'];
+    if (read !== undefined) return read.load(path, context);
     if (list === undefined) return Promise.resolve({});
-    const { find = (entries, id) => findListItem(entries as object[], id, list.operation) } = list;
-    const id = String((ids as Values)[own]);
-    return list.load(path, context).then((entries) => find(entries, id));
+    return list.load(path, context).then((entries) => {
+      const entry = list.find?.(entries, path, context) ?? this.entriesWith(entries, path)[0];
+      if (entry === undefined) throw itemNotFound(list.operation, String((ids as Values)[this.#own]));
+      return unwrap(entry);
+    });
   }
 
   /**
    * Reads the one record with the ids, to change it. Errors: BANK_BAD_RESPONSE if the list has several with this id: the first
    * of them may be the wrong one.
    */
-  async readForUpdate(ids: T['Ids'], context: ReadContext): Promise<T['Item']> {
-    const { list, own, plural } = this;
-    const { read } = this.#options;
-    if (read?.forUpdate !== undefined) return read.forUpdate(ids, context);
+  async readForUpdate(ids: T['Path'], context: ReadContext): Promise<T['Item']> {
+    const { read, list } = this.options;
     if (read === undefined && list !== undefined) {
-      const entries = (await list.load(ids, context)) as readonly object[];
-      checkNotRepeated(entries, String((ids as Values)[own]), list.operation, plural);
+      const { operation } = list;
+      const entries = this.entriesWith(await list.load(ids, context), ids);
+      if (entries.length > 1)
+        throw new BankqlError(
+          'BANK_BAD_RESPONSE',
+          `The bank's ${operation.id} lists several ${this.plural} with the id ${shownId(String((ids as Values)[this.#own]))}, so that it is not known which one to change. Nothing was written.`,
+          { operation: operation.id },
+        );
     }
-    return this.#read(ids, context, null);
+    return this.#read(ids, context);
   }
 
-  /** The linked object, with its record if a selected field needs it. Errors: those of `read`, or of `onError`. */
+  /** The linked object, with its record if a selected field needs it. Errors: those of the read, or of `onError`. */
   load<Other = never>(
-    ids: T['Ids'] & { readonly contentHash?: string | undefined },
+    ids: T['Ids'] & Listed,
     context: Context,
     info: Selection,
     { onError, index }: LoadOptions<Other> = {},
   ): LinkedOf<T> | Promise<LinkedOf<T> | Other> {
-    const { readByContent } = this.#identity;
     // The ids of an entry that is identified by its content are only in the record.
-    if (ids.contentHash !== undefined && readByContent !== undefined)
-      return readByContent(ids, ids.contentHash, context).catch(onError);
-    const { record, parts, isLate, resolveEarly } = this.#needs(info);
+    if (ids.contentHash !== undefined)
+      return this.#readByContent(ids, ids.contentHash, context).catch(onError);
+    const { record, isLate, resolveEarly } = this.#needs(info);
     if (!record) return ids;
-    const reading = this.#read(ids, context, parts);
+    const { read, idsOfRecord } = this.options;
+    const reading = this.#read(ids, context);
     const early = resolveEarly(ids, context, info, index);
-    const toLinked = (record: T['Item']) => this.#withReadRecord(ids, record, context, early);
+    const toLinked = (record: T['Item']): LinkedOf<T> => {
+      if (read !== undefined)
+        noteOtherId(context, read.operation, (ids as Values)[this.#own], record as Values);
+      const own = idsOfRecord?.(ids, record) ?? ids;
+      // What other ids led to is resolved again.
+      return keepEarlyResults({ ...own, record }, own === ids ? early : null);
+    };
     // If the ids come from the record, every field must see the same ones.
-    return isLate && this.#options.idsOfRecord === undefined
+    return isLate && idsOfRecord === undefined
       ? keepLateObject({ ...ids }, reading.then(toLinked))
       : reading.then(toLinked, onError);
   }
 
-  #withReadRecord(
-    ids: T['Ids'],
-    record: T['Item'],
-    { session }: ReadContext,
-    early: EarlyResults | null,
-  ): LinkedOf<T> {
-    const { read, idsOfRecord } = this.#options;
-    if (read?.operation !== undefined) {
-      const asked = String((ids as Values)[this.own]);
-      noteOtherId(session, read.operation, asked, (record as Values).id, record as object);
-    }
-    const own = idsOfRecord?.(ids, record) ?? ids;
-    // What other ids led to is resolved again.
-    return keepEarlyResults({ ...own, record }, own === ids ? early : null);
+  async #readByContent(
+    { from, ...ids }: T['Ids'] & Listed,
+    contentHash: string,
+    context: ReadContext,
+  ): Promise<LinkedOf<T>> {
+    const { list } = this.options;
+    if (list === undefined) throw forged();
+    const listIds = (from?.ids ?? ids) as T['ListIds'];
+    const entries = await list.load(listIds, context);
+    const { shape } = this;
+    const record = await findByContent(entries as object[], contentHash, shape, list.operation, context);
+    return { ...this.nodesIn(entries, listIds)(record as Exclude<T['Item'], Error>), contentHash };
   }
 
-  /** Creates the nodes of a list. An entry may have no id, or that of another entry. */
-  nodesIn(list: readonly T['Item'][], ids: T['ListIds']): (record: Exclude<T['Item'], Error>) => LinkedOf<T> {
-    if (this.list?.nodesIn !== undefined) return this.list.nodesIn(list, ids);
-    const { own } = this;
-    const { nameOf = itemId as NameOf } = this.list ?? {};
-    return (record) => ({ ...ids, [own]: nameOf(record), list, record });
+  /** Creates the nodes of a list. An entry may have no id, or that of another entry. `under`: the node whose field lists them. */
+  nodesIn(
+    list: readonly T['Item'][],
+    ids: T['ListIds'],
+    under?: object,
+  ): (record: Exclude<T['Item'], Error>) => LinkedOf<T> {
+    const { idsIn, nameOf = itemId as NameOf } = this.options.list ?? {};
+    const from = { ids, list: sourceOf(list) };
+    const own = this.#own;
+    if (idsIn === undefined) return (record) => ({ ...ids, [own]: nameOf(record), from, under, record });
+    const idsOf = idsIn(from.list, ids);
+    return (record) => ({ ...idsOf(record), from, under, record });
   }
-
-  #byKey(): Identity<T> {
-    return {
-      toKey: (linked) => this.names.map((name) => (linked as Values)[name]),
-      toIds: (key) => idsIn(this.#key, key) as T['Ids'],
-    };
-  }
-
-  /** By the key of the record that the list belongs to, and the entry's own id or content. */
-  #byList({ operation, load, nameOf = itemId as NameOf }: ListOptions<T>): Identity<T> {
-    const { shape, own } = this;
-    const parentKey = this.#key.slice(0, -1);
-    const [ownPart] = this.#key.slice(-1);
-    // The id of an entry that is only found in its list may be any text.
-    const check = this.#options.read === undefined ? textOf : (ownPart?.check ?? textOf);
-    const ownKeyOf = (linked: Entry) => {
-      const { list, contentHash, record } = linked;
-      if (contentHash !== undefined) return [null, contentHash];
-      const id = linked[own] as string | null;
-      if (id !== null && (list === undefined || isOwnName(list, nameOf as NameOf, id))) return [id];
-      if (record === undefined)
-        throw new Error('An entry without an id of its own has to be read before it is identified');
-      return [null, contentHashOf(shape, record)];
-    };
-    return {
-      toKey: (linked) => [
-        ...parentKey.map(({ name }) => (linked as Values)[name]),
-        ...ownKeyOf(linked as Entry),
-      ],
-      toIds(key) {
-        const [id, contentHash] = key.slice(key.at(-2) === null ? -2 : -1);
-        const ids = isContentHash(contentHash) ? { [own]: null, contentHash } : { [own]: check(id) };
-        return { ...idsIn(parentKey, key), ...ids } as T['Ids'];
-      },
-      async readByContent(ids, contentHash, context) {
-        const list = (await load(ids as T['ListIds'], context)) as readonly object[];
-        return { ...ids, record: await findByContent(list, contentHash, shape, operation, context) };
-      },
-    };
-  }
-}
-
-/**
- * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
- * counts as drift. `answer` is the bank's answer.
- */
-export function noteOtherId(
-  session: ReadContext['session'],
-  operation: Operation,
-  asked: string,
-  id: unknown,
-  answer: object,
-): void {
-  if (isOtherId(id, asked)) session.noteDrift({ operation: operation.id, field: 'id' }, answer);
 }
 
 type NameOf = (record: unknown) => string | null;
 
-/** An entry of any list. */
-type Entry = Linked<ListedIds<object, string, unknown>, object>;
+/**
+ * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
+ * counts as drift.
+ */
+export function noteOtherId(
+  { session }: ReadContext,
+  operation: Operation,
+  asked: unknown,
+  record: Values,
+  answer: object = record,
+): void {
+  if (isOtherId(record.id, asked)) session.noteDrift({ operation: operation.id, field: 'id' }, answer);
+}
 
 /** The ids in a part of a key. */
 const valuesOf = (part: KeyPart): readonly KeyValue[] => {
@@ -389,13 +430,11 @@ const valuesOf = (part: KeyPart): readonly KeyValue[] => {
 };
 
 /** An id that is a segment of paths. */
-const segment = (name: string): KeyValue => ({ name, check: (value) => validateId(name, textOf(value)) });
+const segment = (name: string): KeyValue => ({
+  name,
+  isSegment: true,
+  check: (value) => validateId(name, textOf(value)),
+});
 
 const idsIn = (parts: readonly KeyValue[], key: readonly unknown[]): Values =>
   Object.fromEntries(parts.map(({ name, check }, at) => [name, check(key[at])]));
-
-function pick(values: Values, names: readonly string[]): Values {
-  const picked: Record<string, unknown> = {};
-  for (const name of names) picked[name] = values[name];
-  return picked;
-}

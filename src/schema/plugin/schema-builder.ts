@@ -1,9 +1,8 @@
 import SchemaBuilder, { type FieldMap } from '@pothos/core';
 import type { z } from 'zod';
 import { metaOf } from '../../contract/record.ts';
-import { propertyResolver } from '../../executor/known-resolvers.ts';
 import type { ObjectFields, Types } from '../builder.ts';
-import { fieldsOf, ownIdField, type Values } from './fields.ts';
+import { fieldsOf, ownIdField } from './fields.ts';
 import { globalIdDescription } from './global-id.ts';
 import { type AnyBankRef, BankRef, type BankTypes, type RefOptions } from './node.ts';
 
@@ -11,6 +10,8 @@ import { type AnyBankRef, BankRef, type BankTypes, type RefOptions } from './nod
 
 export interface BankNodeOptions<Fields> {
   readonly fields?: Fields;
+  /** What the record to which it belongs is to it, in descriptions: by default that `to which it belongs`. */
+  readonly through?: string;
   /** The fields of the record, its ids or its version, by their names, that the type does not have. */
   readonly omit?: readonly string[];
 }
@@ -25,7 +26,10 @@ builderProto.bankRef = function bankRef(
   return new BankRef(this, shape, options);
 } as typeof builderProto.bankRef;
 
-builderProto.bankNode = function bankNode(ref, { fields, omit = [] } = {}) {
+builderProto.bankNode = function bankNode(
+  ref: AnyBankRef,
+  { fields, through = 'to which it belongs', omit = [] } = {},
+) {
   ref.implement({
     description: metaOf(ref.shape).description ?? '',
     interfaces: [this.nodeInterfaceRef()],
@@ -36,13 +40,14 @@ builderProto.bankNode = function bankNode(ref, { fields, omit = [] } = {}) {
           nullable: false,
           description: globalIdDescription,
           fromIds: true,
-          resolve: (linked) => ref.globalIdOf(linked),
+          resolve: (linked: object) => ref.globalIdOf(linked),
         }),
         ...ownIdField(t, ref.shape),
         ...bankFields(t, ref),
+        ...parentFields(t, ref, through),
         version: t.string({
           description: 'Opaque; changes with every field of the record. For `ifVersion`.',
-          resolve: ({ record }) => ref.version(record),
+          resolve: ({ record }: { record: unknown }) => ref.version(record),
         }),
       };
       for (const name of omit) delete own[name];
@@ -51,21 +56,37 @@ builderProto.bankNode = function bankNode(ref, { fields, omit = [] } = {}) {
   });
 };
 
+type Ids = Readonly<Record<string, string>>;
+
 /** The fields of a record for its bank; their values are in the path of the record's request. */
-function bankFields<P>(t: ObjectFields<P>, ref: AnyBankRef): FieldMap {
-  const { root, noun } = ref;
-  if (root === ref) return {};
+function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: AnyBankRef): FieldMap {
+  if (parent === null) return {};
   return {
-    bankId: t.id({
+    bankId: t.exposeID('bankId', {
       nullable: false,
-      fromIds: true,
-      resolve: propertyResolver('bankId') as never,
       description: 'The code of the bank through which it is read. Costs no REST call.',
     }),
     bank: t.link(root, {
       description: `The bank through which the ${noun} is read. Costs no REST call.`,
       nullable: false,
-      ids: (node) => ({ bankId: (node as Values).bankId }),
     }),
   };
+}
+
+/** The fields of a record for the one to which it belongs, if that is not the bank: its ids, and the link back to it. */
+function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, through: string): FieldMap {
+  if (parent === null || parent === root) return {};
+  const { noun, names } = parent;
+  const own: FieldMap = {
+    [noun]: t.link(parent, { description: `The ${noun} ${through}. REST: ${parent.readOperation.id}.` }),
+  };
+  for (const name of names.filter((each) => !root.names.includes(each)))
+    own[name] = t.exposeID(name, {
+      nullable: false,
+      description:
+        name === 'viewId'
+          ? 'The view through which it is seen, from the path.'
+          : `The ${noun} ${through}, from the path.`,
+    });
+  return own;
 }

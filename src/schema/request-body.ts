@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import { type Body, type Field, recordFields } from '../contract/record.ts';
+import type { Changes } from '../contract/updated-body.ts';
+import { badUserInput } from '../errors.ts';
+import { isObject } from '../is-object.ts';
+import { changeablePart, type Values } from './plugin/fields.ts';
+import { notGlobalId } from './plugin/global-id.ts';
+
+/**
+ * Makes REST bodies from the inputs of records (plugin/fields.ts).
+ * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where the
+ * bank takes one.
+ */
+
+/** The body of an input: an explicit null counts as an absent member. `path` leads to the input in messages, such as `to.`. */
+export const toBody = <T extends z.ZodObject>(record: T, input: Values, path = ''): Body<T> =>
+  membersOf(record, input, path, false) as Body<T>;
+
+/** The changes of a body that an input's `changes` make: undefined keeps a member, null clears it. */
+export const toChanges = <T extends z.ZodObject>(record: T, changes: Values): Changes<Body<T>> =>
+  membersOf(record, changes, 'changes.', true) as Changes<Body<T>>;
+
+function membersOf(record: z.ZodObject, input: Values, path: string, isChange: boolean): Values {
+  const members: Record<string, unknown> = {};
+  for (const field of recordFields(record)) {
+    const value = input[field.name];
+    if (value === undefined || (value === null && !isChange)) continue;
+    // Changes of a part keep what they do not name; otherwise a value is whole.
+    const isPartChange = isChange && changeablePart(field) !== null;
+    members[field.rest] = value && restValue(field, value, `${path}${field.name}`, isPartChange);
+  }
+  return members;
+}
+
+/** The REST value for a value of an input. */
+function restValue(field: Field, value: unknown, name: string, isChange: boolean): unknown {
+  const { type, isOnlyEntry, isOwnId, holdsIds } = field;
+  if (isOnlyEntry) return onlyEntry(value, name);
+  if (Array.isArray(value) && typeof type === 'object')
+    return value.map((entry, index) => membersOf(type, entry, `${name}.${index}.`, isChange));
+  if (typeof type === 'object') return membersOf(type, value as Values, `${name}.`, isChange);
+  if (isOwnId || holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
+  return value;
+}
+
+function onlyEntry(value: unknown, name: string): string {
+  const [entry, ...others]: unknown[] = Array.isArray(value) ? value : [];
+  if (typeof entry !== 'string' || others.length > 0)
+    throw badUserInput(`${name} takes one bank here, since the bank's PUT does.`, name);
+  return notGlobalId(name, entry);
+}
+
+/**
+ * The path in changes, such as `balance.amount`, that is null and so clears the member of a body with the path `rest`; null
+ * if the changes do not name that member, or give it a value.
+ */
+export function clearedBy(
+  record: z.ZodObject,
+  changes: unknown,
+  [rest, ...below]: readonly string[],
+): string | null {
+  const field = recordFields(record).find((each) => each.rest === rest);
+  if (field === undefined || !isObject(changes)) return null;
+  const { name, type } = field;
+  const change = changes[name];
+  if (below.length === 0) return change === null ? name : null;
+  const path = typeof type === 'object' ? clearedBy(type, change, below) : null;
+  return path && `${name}.${path}`;
+}
+
+/** The members of an input that are present: an explicit null counts as absent. */
+export function omitNullish<T extends object>(input: T) {
+  const present: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input)) if (value != null) present[name] = value;
+  return present as { [K in keyof T]: Exclude<T[K], null> };
+}
