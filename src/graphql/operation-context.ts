@@ -12,8 +12,8 @@ import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type OperationLimits, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
-import type { ExecutableOperation } from './documents.ts';
-import type { MaskError } from './errors.ts';
+import type { ExecutableOperation, ParsedDocument } from './documents.ts';
+import { type MaskError, RequestError } from './errors.ts';
 import type { CallRecorder } from './explain.ts';
 import { MutationEffects } from './mutation-effects.ts';
 import type { OperationActivity } from './operation-activity.ts';
@@ -85,6 +85,16 @@ export class OperationContext
     this.maxBytes = services.answerLimits.bytes;
     this.defaults = services.defaults;
     this.payments = services.payments;
+  }
+
+  /** The requested operation. Errors: RequestError, also if the request may only read and this is a mutation. */
+  operationIn(document: ParsedDocument, name: string | null | undefined): ExecutableOperation {
+    const operation = document.find(name);
+    if (this.request.isReadOnly === true && operation.kind === 'mutation')
+      throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
+        http: { status: 405, headers: { Allow: 'POST' } },
+      });
+    return operation;
   }
 
   /** The operation is known, and valid: observers see it from now on. */

@@ -7,9 +7,9 @@ import {
   validate,
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Documents, ExecutableOperation, ParsedDocument } from './documents.ts';
-import { internalError, RequestError } from './errors.ts';
-import type { OperationContext, OperationRequest } from './operation-context.ts';
+import type { Documents, ExecutableOperation } from './documents.ts';
+import { internalError } from './errors.ts';
+import type { OperationContext } from './operation-context.ts';
 import { boundedResult, type Result } from './result.ts';
 import { toViolations } from './validation.ts';
 
@@ -22,24 +22,10 @@ export type YogaContext = { readonly bankql: OperationContext };
 /** A plugin of bankql: a plugin of yoga that finds `bankql` in the context of its hooks. */
 export type BankqlPlugin = Plugin<YogaContext, YogaContext>;
 
-/** The requested operation. Errors: RequestError; a request that may only read does not get a mutation. */
-export function operationOf(
-  document: ParsedDocument,
-  name: string | null | undefined,
-  { isReadOnly }: OperationRequest,
-): ExecutableOperation {
-  const operation = document.find(name);
-  if (isReadOnly === true && operation.kind === 'mutation')
-    throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
-      http: { status: 405, headers: { Allow: 'POST' } },
-    });
-  return operation;
-}
-
 type ExecuteOperation = (
   operation: ExecutableOperation,
   schema: GraphQLSchema,
-  variables: Readonly<Record<string, unknown>> | undefined,
+  variables: Readonly<Record<string, unknown>>,
   context: YogaContext,
 ) => Result | Promise<Result>;
 
@@ -52,7 +38,7 @@ export const usePipeline = (documents: Documents, executeOperation: ExecuteOpera
     const { bankql, params } = context;
     setParseFn((text: string) => {
       const document = documents.parse(text);
-      operationOf(document, params.operationName, bankql.request);
+      bankql.operationIn(document, params.operationName);
       return document.node;
     });
   },

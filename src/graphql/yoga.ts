@@ -20,13 +20,7 @@ import { observedBy, recorderFor } from './explain.ts';
 import { callerNameOf, OperationContext, type OperationRequest } from './operation-context.ts';
 import { type Persisted, parseParams } from './params.ts';
 import { boundedResult, type Result } from './result.ts';
-import {
-  type BankqlPlugin,
-  operationOf,
-  useBoundedResults,
-  usePipeline,
-  type YogaContext,
-} from './use-pipeline.ts';
+import { type BankqlPlugin, useBoundedResults, usePipeline, type YogaContext } from './use-pipeline.ts';
 
 export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly bank: BankClient;
@@ -40,7 +34,7 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly persisted?: Persisted | null | undefined;
   /** Whether requests may ask for an explanation (default: they are refused). */
   readonly explains?: boolean | undefined;
-  /** Further plugins of yoga or Envelop. They see each operation, whichever way it is served. */
+  /** Plugins of yoga or Envelop. Their hooks for operations see each operation; hooks of HTTP see nothing. */
   readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
@@ -66,11 +60,11 @@ export function createBankqlYoga(options: YogaOptions) {
   function executeParams({ params, context }: { params: GraphQLParams; context: YogaContext }) {
     const { bankql } = context;
     const document = documents.parse(params.query ?? '');
-    const operation = operationOf(document, params.operationName, bankql.request);
+    const operation = bankql.operationIn(document, params.operationName);
     const errors = document.violationsIn(schema);
     if (errors.length > 0) return { errors };
     bankql.note(operation);
-    const result = executeOperation(operation, schema, params.variables, context);
+    const result = executeOperation(operation, schema, params.variables ?? {}, context);
     return result instanceof Promise
       ? result.then((settled) => answerOf(settled, bankql))
       : answerOf(result, bankql);
@@ -80,7 +74,7 @@ export function createBankqlYoga(options: YogaOptions) {
   function executeOperation(
     operation: ExecutableOperation,
     executed: GraphQLSchema,
-    rawVariables: Readonly<Record<string, unknown>> = {},
+    rawVariables: Readonly<Record<string, unknown>>,
     context: YogaContext,
   ): Result | Promise<Result> {
     const { bankql } = context;
@@ -119,11 +113,11 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    // Node's own classes: servers in which bankql is mounted expect them.
+    // Node's own classes, for plugins.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // src/http does this.
+    // The door does this (http/rules.ts).
     cors: false,
     batching: false,
     multipart: false,
