@@ -1,10 +1,11 @@
-import type { ExecutionResult } from 'graphql';
+import { isAsyncIterable } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { RequestError, shownError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
+import type { Result } from '../graphql/result.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
 import { acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, identify } from './auth/authenticate.ts';
@@ -15,7 +16,7 @@ import { type Head, headerPairs, type Page, type Place, pathOf, placeOf } from '
 import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 import { createRespond, type RespondOptions } from './respond.ts';
 import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
-import { areSeveral, type Payload, streamOf, streamOfOne } from './stream.ts';
+import { streamOf, streamOfOne } from './stream.ts';
 
 export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondOptions {
   /** The path of GraphQL (default: `/graphql`). */
@@ -34,6 +35,8 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
 }
 
 export type Handle = ReturnType<typeof createHandle>['handle'];
+
+const over = Promise.resolve();
 
 /** A request while it is served. */
 class ServedRequest implements RequestScope {
@@ -108,7 +111,7 @@ export function createHandle(options: HandleOptions) {
   }
 
   /** Serves a request. Resolves when nobody works for it any more. Never throws, never rejects. */
-  async function handle(exchange: Exchange): Promise<void> {
+  function handle(exchange: Exchange): Promise<void> {
     const { request } = exchange;
     try {
       const place = placeOf(request, path, graphiql !== undefined);
@@ -121,7 +124,7 @@ export function createHandle(options: HandleOptions) {
         exchange.refuse({ status: 204, headers, body: '' });
       } else {
         const served = new ServedRequest(exchange, place, { requestId, headers }, options);
-        if (refusal === null) return await runInRequestScope(served, serve);
+        if (refusal === null) return runInRequestScope(served, serve);
         onHttpRefusal?.(refusal.status);
         served.refuse(refusal.status, refusal.message);
       }
@@ -129,20 +132,23 @@ export function createHandle(options: HandleOptions) {
       logger.error({ err: error }, 'unexpected error');
       exchange.refuse(failure([]));
     }
+    return over;
   }
 
   async function serve({ exchange, place, headers, activity }: ServedRequest): Promise<void> {
+    let answer: Answer;
     try {
-      const answer =
+      answer =
         place === 'operation'
           ? await answerOperation(exchange, activity)
           : await answerPage(exchange.request, place);
-      // Only the reader of a body in chunks knows that it is too long.
-      if (answer.status === 413) onHttpRefusal?.(413);
-      await exchange.send(answer, headers);
     } catch (error) {
-      if (!(error instanceof ClientDisconnected)) throw error;
+      if (error instanceof ClientDisconnected) return;
+      throw error;
     }
+    // Only the reader of a body in chunks knows that it is too long.
+    if (answer.status === 413) onHttpRefusal?.(413);
+    return exchange.send(answer, headers);
   }
 
   /** Errors: ClientDisconnected; unexpected ones. */
@@ -150,7 +156,7 @@ export function createHandle(options: HandleOptions) {
     const { request, holder } = exchange;
     const { mediaType, stream } = acceptedBy(request.headers.accept);
     const { execute, respond, toErrorResult } = graphql;
-    let result: ExecutionResult | AsyncIterable<Payload>;
+    let result: Result;
     try {
       const credentials = await identify(options.authenticate, request, holder);
       if (activity !== null) activity.credentials = credentials;
@@ -170,8 +176,11 @@ export function createHandle(options: HandleOptions) {
       if (error === bodyWasRead) logger.error(bodyWasRead.message);
       result = toErrorResult(error);
     }
-    if (stream !== null && areSeveral(result)) return streamOf(result, stream);
-    const answer = respond(result as ExecutionResult, { mediaType, request, holder, activity });
+    if (isAsyncIterable(result)) {
+      if (stream === null) throw new Error('there are several results for a client that accepts one');
+      return streamOf(result, stream);
+    }
+    const answer = respond(result, { mediaType, request, holder, activity });
     return mediaType === null && stream !== null ? streamOfOne(answer, stream) : answer;
   }
 
