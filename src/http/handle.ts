@@ -159,7 +159,6 @@ export function createHandle(options: HandleOptions) {
       const sender = {
         credentials,
         holder,
-        signal: () => holder.signal,
         activity,
         isReadOnly: request.method !== 'POST',
         incremental: stream?.form,

@@ -29,11 +29,11 @@ builder.objectFields(AccountRef, (t) => ({
   counterparty: t.field({
     type: OtherAccount,
     description: 'The payee as a counterparty; null if the payer has no such counterparty.',
-    resolve: ({ record, bankId, accountId: payerId, viewId }, _args, context) => {
+    resolve: ({ record, bankId, accountId: payerId, viewId }, _args, { bankql }) => {
       const accountId = unwrap(record.account_id);
       if (!accountId || !payerId) return null;
-      const payer = { bankId, accountId: payerId, viewId: viewId ?? context.defaults.viewId };
-      return findCounterparty(payer, accountId, context);
+      const payer = { bankId, accountId: payerId, viewId: viewId ?? bankql.defaults.viewId };
+      return findCounterparty(payer, accountId, bankql);
     },
   }),
 }));

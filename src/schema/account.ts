@@ -100,10 +100,10 @@ builder.bankNode(Account, {
       nullable: { list: true, items: true },
       description: 'The account as its views show it, which the bank lists.',
       fromIds: true,
-      async resolve(ids, _args, context) {
+      async resolve(ids, _args, { bankql }) {
         const list = { ...Account.pathOf(ids), scope: 'views' as const };
-        const accounts = await context.session.loaders.accountsScope.load(list);
-        return new Page(accounts, checkPage({}), Account.nodesIn(accounts, list), context).nodes;
+        const accounts = await bankql.session.loaders.accountsScope.load(list);
+        return new Page(accounts, checkPage({}), Account.nodesIn(accounts, list), bankql).nodes;
       },
     }),
     owners: t.links(Customer, {

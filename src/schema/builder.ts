@@ -1,11 +1,11 @@
 import SchemaBuilder from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
-import type { Context } from './context.ts';
+import type { ResolverContext } from './context.ts';
 import { globalIdDescription } from './plugin/global-id.ts';
 import BankPlugin from './plugin/index.ts';
 
 export const builder = new SchemaBuilder<{
-  Context: Context;
+  Context: ResolverContext;
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };

@@ -130,20 +130,17 @@ builder.objectField(Account, 'knownTransactions', (t) =>
       ...t.arg.connectionArgs(),
     },
     fromIds: true,
-    async resolve(ids, { since, until, ...args }, context) {
+    async resolve(ids, { since, until, ...args }, { bankql }) {
       const page = checkPage(args);
       const account = Account.pathOf(ids);
-      const [requests, paid] = await Promise.all([
-        loadRequests(account, context),
-        paidFrom(account, context),
-      ]);
-      const known = await context.lists.once(
+      const [requests, paid] = await Promise.all([loadRequests(account, bankql), paidFrom(account, bankql)]);
+      const known = await bankql.lists.once(
         requests,
         JSON.stringify(['known transactions', since, until]),
         () => collect(requests, paid, { since, until }),
       );
       // The ids are checked when they are used.
-      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
+      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), bankql);
     },
   }),
 );

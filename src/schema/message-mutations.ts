@@ -19,7 +19,7 @@ builder.relayMutationField(
   {
     description: 'Leaves a message for a customer.',
     extensions: calls(putCustomerMessage),
-    resolve: async (_root, { input }, { session, defaults }) => {
+    resolve: async (_root, { input }, { bankql: { session, defaults } }) => {
       const ids = {
         bankId: bankIdOr(defaults, input.bankId),
         customerId: validateId('customerId', input.customerId, 'customerId'),

@@ -174,7 +174,7 @@ builder.bankNode(OtherAccount, {
       description:
         "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code.",
       extensions: calls(getOtherAccounts),
-      resolve: (other, _args, context) => payeeOf(other, context),
+      resolve: (other, _args, { bankql }) => payeeOf(other, bankql),
     }),
   }),
 });

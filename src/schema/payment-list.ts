@@ -1,8 +1,9 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
-import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
+import { parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
@@ -153,6 +154,6 @@ builder.queryField('payments', (t) =>
     description:
       "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are.",
     args,
-    resolve: (_root, args, context: Context) => pageOf(args, context),
+    resolve: (_root, args, { bankql }) => pageOf(args, bankql),
   }),
 );

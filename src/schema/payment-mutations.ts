@@ -9,8 +9,8 @@ import {
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { PayeeInput, payeeBody, readablePayeeBody } from './payee.ts';
@@ -175,7 +175,7 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
     type: PaymentObject,
     description:
       "bankql's record of this payment, whatever its outcome; null if bankql has no record. Its links are read after the payment, so that balances are the new ones.",
-    resolve: (payload, _args, context) => paymentOf(payload, context),
+    resolve: (payload, _args, { bankql }) => paymentOf(payload, bankql),
   }),
   replayed: t.exposeBoolean('replayed', {
     nullable: false,
@@ -243,9 +243,9 @@ builder.relayMutationField(
     description: `Moves money. ${atMostOnce}`,
     extensions: calls(postMakeTransaction),
     payment: true,
-    resolve: (_root, { input }, context, info) =>
-      payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
-        const { payments, credentials, defaults } = context;
+    resolve: (_root, { input }, { bankql }, info) =>
+      payloadOf(postMakeTransaction, input.idempotencyKey, bankql, info, async () => {
+        const { payments, credentials, defaults } = bankql;
         const paid = await payments.pay(postMakeTransaction, {
           input: { ...transferOf(input, defaults), credentials },
           idempotencyKey: input.idempotencyKey,
@@ -266,9 +266,9 @@ builder.relayMutationField(
     description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce}`,
     extensions: calls(putTransactionsRequestAccount),
     payment: true,
-    resolve: (_root, { input }, context, info) =>
-      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
-        const { payments, credentials, defaults } = context;
+    resolve: (_root, { input }, { bankql }, info) =>
+      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, bankql, info, async () => {
+        const { payments, credentials, defaults } = bankql;
         const { ids, body } = requestOf(input, defaults);
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
           input: { ids, body, credentials },

@@ -5,11 +5,11 @@ import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/errors.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { type Context, viewIdOr } from './context.ts';
+import { type ResolverContext, viewIdOr } from './context.ts';
 import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
 import { Transaction } from './transaction.ts';
 
@@ -118,10 +118,10 @@ PaymentObject.implement({
     to: t.field({
       type: AccountRef,
       description: 'Who is paid; null if the payment names no account.',
-      resolve({ toBankId, toAccountId, bankId, accountId }, _args, { defaults: { viewId } }) {
+      resolve({ toBankId, toAccountId, bankId, accountId }, _args, { bankql }) {
         if (toAccountId === null && toBankId === null) return null;
         const record = { bank_id: toBankId, account_id: toAccountId };
-        return { record, bankId, accountId, viewId };
+        return { record, bankId, accountId, viewId: bankql.defaults.viewId };
       },
     }),
     transaction: t.link(Transaction, {
@@ -184,7 +184,7 @@ builder.queryField('payment', (t) =>
     description:
       "The calling customer's payment with this key. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
-    resolve: (_root, { idempotencyKey }, { payments, credentials }: Context) =>
+    resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),
   }),
 );

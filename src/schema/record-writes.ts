@@ -156,10 +156,10 @@ function defineWrite<T extends BankTypes>(ref: BankRef<Types, T>, mutation: Writ
     {
       description,
       extensions: calls(...mutation.operations),
-      resolve: async (_root, args: { readonly input: Values }, context) => {
+      resolve: async (_root, args: { readonly input: Values }, { bankql }) => {
         const { input } = args;
-        const path = pathIn(input, Object.keys(ids), view !== undefined, context.defaults);
-        return mutation.resolve({ ...path, ...mutation.path?.(input) }, input, context);
+        const path = pathIn(input, Object.keys(ids), view !== undefined, bankql.defaults);
+        return mutation.resolve({ ...path, ...mutation.path?.(input) }, input, bankql);
       },
     },
     {

@@ -3,7 +3,7 @@ import { badUserInput } from '../errors.ts';
 import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { bankIdOr, type ReadContext, type ResolverContext, viewIdOr } from './context.ts';
 import { Customer } from './customer.ts';
 import { Message, messageList } from './message.ts';
 import { encodeGlobalId, globalIdTypes } from './plugin/global-id.ts';
@@ -106,6 +106,6 @@ builder.queryField('viewer', (t) =>
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },
-    resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
+    resolve: (_root: object, { bankId }, { bankql }: ResolverContext) => viewerOf(bankql, bankId),
   }),
 );

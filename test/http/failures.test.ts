@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { ConnectionAwareResponse } from '../../src/http/connection.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { documented } from '../support/documented.ts';
 import { answerTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -12,7 +11,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const internal = {
   message: 'Something went wrong inside bankql.',
-  extensions: documented({ code: 'INTERNAL', retryable: false }),
+  extensions: { code: 'INTERNAL', retryable: false },
 };
 
 const post = (fixture: ServerFixture, accept = 'application/json') =>

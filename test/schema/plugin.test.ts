@@ -35,7 +35,7 @@ test('an AccountRef works in any record, and leads to the account and the counte
   builder.objectField(Account, 'standingOrders', (t) =>
     t.bankList(StandingOrder, { description: 'Standing orders of the account.' }),
   );
-  const contextValue = {
+  const bankql = {
     defaults: { bankId: 'BANK', viewId: 'owner' },
     lists: { charge: () => undefined },
     session: {
@@ -54,7 +54,7 @@ test('an AccountRef works in any record, and leads to the account and the counte
   const document = parse(`{ bank { account(accountId: "A", viewId: "v") { standingOrders { nodes {
     orderId bankId payee ${fields} fees { payer ${fields} } earlier ${fields}
   } } } } }`);
-  const result = await execute({ schema: builder.toSchema(), document, contextValue });
+  const result = await execute({ schema: builder.toSchema(), document, contextValue: { bankql } });
   const leadsTo = (id: string, isKnown = true) => ({
     accountId: id,
     account: { accountId: id, viewId: 'v', bankId: 'BANK' },

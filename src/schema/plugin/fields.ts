@@ -12,7 +12,7 @@ import { ofSource, propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import type { InputFields, ObjectFields, Types } from '../builder.ts';
-import type { ReadContext } from '../context.ts';
+import type { ResolverContext } from '../context.ts';
 import { parseDateTime } from '../date-time.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts). */
@@ -126,7 +126,7 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   return t.field({
     type: 'DateTime',
     description: `${description} Null if unreadable.`,
-    resolve: (parent, _args, { session }: ReadContext) => {
+    resolve: (parent, _args, { bankql: { session } }: ResolverContext) => {
       const record = recordIn(parent, holder);
       const text = textOf(record[rest]);
       if (!text) return null;

@@ -80,7 +80,8 @@ function refuseGlobalIds(value: unknown, place: Place, at = 0): void {
   const step = place.steps[at];
   if (typeof value === 'string') notGlobalId(place.name, value);
   else if (Array.isArray(value)) for (const entry of value) refuseGlobalIds(entry, place, at);
-  else if (step !== undefined && isObject(value)) refuseGlobalIds(value[step], place, at + 1);
+  else if (step !== undefined && isObject(value) && value[step] != null)
+    refuseGlobalIds(value[step], place, at + 1);
 }
 
 const pluginName = 'bank';
