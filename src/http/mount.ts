@@ -37,6 +37,8 @@ export function createMount(handle: Handle, capacity: Capacity) {
     /** Answers a request of node:http, also if a parser of its server has read the body into `req.body`. It never rejects. */
     async node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse) {
       const holder = new RequestHolder(capacity, peerOf(request.socket.remoteAddress), request);
+      // Its host may have taken time, and the client may have left.
+      if (response.destroyed) holder.end(true);
       response.once('close', () => holder.end(!response.writableFinished));
       await follow(new NodeExchange(request, response, holder));
     },
