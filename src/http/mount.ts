@@ -90,8 +90,10 @@ class FetchExchange implements Exchange {
     const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
     const hasBody = this.#request.method !== 'HEAD' && status !== 204;
     if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
+    // Fetch refuses some statuses, which a plugin may have chosen: the request is then still to be answered.
+    const response = new Response(hasBody ? answer.body : null, { status, headers });
     this.state = 'answered';
-    this.#resolve(new Response(hasBody ? answer.body : null, { status, headers }));
+    this.#resolve(response);
   }
 
   /** Resolves when the client has read all, or has left. */
