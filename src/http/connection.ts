@@ -49,6 +49,8 @@ export class Connection {
   #isEnding = false;
   /** The times of performance.now() of the last two refusals. */
   #refusedAt = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY] as const;
+  /** Whether nothing is read of it. */
+  #isPaused = false;
 
   constructor(socket: Socket, shared: Shared) {
     this.socket = socket;
@@ -95,6 +97,7 @@ export class Connection {
   end(response: ConnectionAwareResponse): void {
     this.#responses.delete(response);
     if (this.#latest === response) this.#latest = null;
+    this.pace();
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
     // Node still has to read the rest of a request that has not arrived completely.
   }
@@ -105,6 +108,15 @@ export class Connection {
     const now = performance.now();
     this.#refusedAt = [last, now];
     return !this.#shared.isBehindProxy && now - secondLast < refusalsMs;
+  }
+
+  /** Reads nothing of a client while bytes wait for it: whatever it sent would put off its deadline (`expire`). */
+  pace(): void {
+    const isBehind = this.socket.writableLength > 0;
+    if (isBehind === this.#isPaused || this.socket.destroyed) return;
+    this.#isPaused = isBehind;
+    if (isBehind) this.socket.pause();
+    else this.socket.resume();
   }
 
   /** Nothing was read or written for a while, and the system took nothing of what waits: the client is away, or does not read. */
@@ -192,11 +204,13 @@ export class ConnectionAwareResponse extends ServerResponse {
     const whenSent: Sent = (error) => {
       // Room for bytes that are never sent is released when the answer is closed.
       if (!error) this.holder?.sent(bytes);
+      this.#connection?.pace();
       (typeof encoding === 'function' ? encoding : sent)?.(error);
     };
-    return typeof encoding === 'string'
-      ? super.write(chunk, encoding, whenSent)
-      : super.write(chunk, whenSent);
+    const hasRoom =
+      typeof encoding === 'string' ? super.write(chunk, encoding, whenSent) : super.write(chunk, whenSent);
+    if (!hasRoom) this.#connection?.pace();
+    return hasRoom;
   }
 
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
@@ -204,10 +218,13 @@ export class ConnectionAwareResponse extends ServerResponse {
     this.holder?.answered(sizeOf(chunk, encoding));
     // Node sets an idle connection's timer when the answer ends. In the request's context, the timer
     // would retain it.
-    return outside(() => {
-      if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
-      return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
+    outside(() => {
+      if (typeof encoding === 'string') super.end(chunk, encoding, sent);
+      else if (typeof chunk === 'function') super.end(chunk);
+      else super.end(chunk, encoding);
     });
+    this.#connection?.pace();
+    return this;
   }
 }
 

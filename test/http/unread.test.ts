@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import type { CapacityLimits } from '../../src/load/capacity.ts';
 import { credentials } from '../support/bankql.ts';
@@ -167,6 +167,22 @@ test('a client that takes longer than the deadline, and always takes something, 
   await expect.poll(() => bytes).toBeGreaterThan(10_000_000);
   await expect.poll(() => fixture.server.held.unread).toBe(0);
   expect(socket.destroyed).toBe(false);
+});
+
+test.each([
+  ['an answer', long, '*/*'],
+  ['a stream', long.replace('{ bank', '{ __typename ... @defer { __typename } bank'), 'text/event-stream'],
+  ['an answer behind another', `${short}${textOf(long)}`, '*/*'],
+])('a client that takes nothing of %s is cut off in time, whatever it sends', async (_what, body, accept) => {
+  await using fixture = await start({ writeDeadlineMs: 500 });
+  const [first = body, ...more] = body.split(/(?=POST )/);
+  const socket = askAndLookAway(fixture, first, accept);
+  for (const text of more) socket.write(text);
+  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(megabyte);
+  // The parser passes over empty lines between requests.
+  const sending = setInterval(() => socket.write('\r\n'), 50);
+  onTestFinished(() => clearInterval(sending));
+  await expect.poll(() => fixture.server.held.unread, { timeout: 5000 }).toBe(0);
 });
 
 test('of pipelined requests whose client leaves nothing stays behind', async () => {
