@@ -2,8 +2,8 @@ import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePa
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { knownResolver, sameAs } from '../executor/known-resolvers.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { PaymentService } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
 import type { CallOutcome } from '../schema/bank-session.ts';
 import { RequestError } from './errors.ts';
 import { withFields } from './map-fields.ts';

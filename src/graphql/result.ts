@@ -69,7 +69,7 @@ export const shortAnswer = 16_384;
 export type Result = ExecutionResult | AsyncIterable<Payload>;
 
 /** One of several results. */
-interface Payload {
+export interface Payload {
   readonly hasNext: boolean;
   stringify(): string;
 }

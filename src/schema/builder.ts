@@ -42,6 +42,5 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObjec
 
 builder.queryType({ description: 'The queries.' });
 builder.mutationType({
-  description:
-    'Each makes one REST call, an update also a read before it. Links in a payload are read again.',
+  description: 'The mutations. Links in a payload are read after the write.',
 });

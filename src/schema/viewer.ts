@@ -80,20 +80,20 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       },
     }),
     customer: t.link(Customer, {
-      description: "The caller's own customer record. REST: getCustomer.",
+      description: "The caller's own customer record.",
       ids: viewerCustomer,
     }),
     account: t.link(Account, {
-      description: 'The default account of the login. REST: getAccountsScope.',
+      description: 'The default account of the login.',
       ids: viewerAccount,
     }),
     accounts: t.bankList(Account, {
-      description: 'The accounts that the caller may see. REST: getAccountsScope.',
+      description: 'The accounts that the caller may see.',
       ids: viewerAccounts,
     }),
     messages: t.bankList(Message, {
       ...messageList,
-      description: "The bank's messages to the caller. REST: getMessagesOwner.",
+      description: "The bank's messages to the caller.",
       load: (viewer, _args, { session }) => session.loaders.messagesOwner.load(viewer),
     }),
   }),
@@ -102,7 +102,7 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
 builder.queryField('viewer', (t) =>
   t.field({
     type: ViewerObject,
-    description: 'The customer whom the credentials of the request name, else an error. Costs no REST call.',
+    description: 'The customer whom the credentials of the request name, else an error.',
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },

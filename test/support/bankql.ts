@@ -9,7 +9,7 @@ import { NodeExchange } from '../../src/http/exchange.ts';
 import { createHandle, type HandleOptions } from '../../src/http/handle.ts';
 import { type Listening, listen } from '../../src/http/listen.ts';
 import type { RateLimiter } from '../../src/load/rate-limit.ts';
-import type { AuditEntry } from '../../src/payments/record.ts';
+import type { AuditEntry } from '../../src/payments/audit.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import { hashCaller } from '../../src/payments/record.ts';
+import { hashCaller } from '../../src/payments/caller.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createCallerHashes, createOperationObserver } from '../../src/telemetry/operation-observer.ts';
@@ -121,7 +121,7 @@ describe('an operation leaves one line', () => {
 
   test('the line of a failed payment has its code, whether `errors` or `userErrors` contains it', async () => {
     await using fixture = await start();
-    fixture.bank.otherwise({ status: 422, body: { message: 'The daily limit is used up.' } });
+    fixture.bank.otherwise({ status: 422, body: { message: 'Insufficient funds' } });
     const refused = (name: string, key: string, selected: string) =>
       `mutation ${name} { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1", currency: "EUR" }, idempotencyKey: "${key}" }) { ${selected} } }`;
     const query = refused('Told', 'told', 'userErrors { code }');

@@ -23,9 +23,9 @@ export type Values = Readonly<Record<string, unknown>>;
 type Place = 'answer' | 'input' | 'changes';
 
 /** A field of an answer is null if the bank leaves it out: docs/clients.md says so once for all of them. */
-function descriptionOf({ description, rest, notes = {} }: Field, place: Place): string {
+function descriptionOf({ description, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
-  return `${description} REST \`${rest}\`${note ?? ''}.`;
+  return note === undefined ? description : `${description.replace(/\.$/, '')}${note}.`;
 }
 
 /** The field of a record that has its own id; undefined if it has none. */
@@ -73,7 +73,7 @@ export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
   const { name, description, rest } = own;
   return {
     [name]: t.id({
-      description: `${description} REST \`${rest}\` (not in every entry).`,
+      description,
       fromIds: true,
       // If the bank sent something other than text, the record holds an error here.
       resolve: ofSource((node: Parent) => (node[name] ?? node.record?.[rest]) as string | null),
@@ -125,7 +125,7 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   const { description, rest } = field;
   return t.field({
     type: 'DateTime',
-    description: `${description} Null if unreadable. REST \`${rest}\`.`,
+    description: `${description} Null if unreadable.`,
     resolve: (parent, _args, { bankql: { session } }: ResolverContext) => {
       const record = recordIn(parent, holder);
       const text = textOf(record[rest]);

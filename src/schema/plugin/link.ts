@@ -67,6 +67,7 @@ fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecor
   const check = ref.argumentCheck(options.args);
   const idsOf = (ids ?? ((parent: object, args: object) => ref.pathOf({ ...parent, ...args }))) as IdsOf;
   const resolverOn = (typename: string) => {
+    if (ids === undefined) ref.checkIdsFrom(typename, options.args);
     const isBack = ids === undefined && options.args === undefined && ref.isParentOf(typename);
     const isToChild = ids === undefined && ref.isChildOf(typename);
     return (parent: Linked<Listed, unknown>, args: never, { bankql }: ResolverContext, info: Selection) => {

@@ -214,7 +214,7 @@ const connectionTo = (
       {
         type,
         name: `${type.name}Connection`,
-        description: `All ${plural}, or a page. Costs no further REST call.`,
+        description: `All ${plural}, or a page.`,
         fields: (t) => ({
           nodes: t.field({
             type: [type],

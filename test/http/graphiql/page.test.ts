@@ -8,7 +8,7 @@ import { startServerFixture } from '../../support/server-fixture.ts';
 const exampleOperations = await readExamples();
 
 const nameOf = (example: string) => /^(?:query|mutation) (\w+)/m.exec(example)?.[1] ?? '';
-/** GraphiQL's button stops an introspection or an operation that is under way, and has another name then. */
+/** While an operation is under way, GraphiQL's button stops it, and has another name. */
 const executeButton = (page: Page) => page.getByRole('button', { name: /^Execute query/ });
 const isIntrospection = (request: Request) => request.postData()?.includes('IntrospectionQuery') === true;
 
@@ -165,6 +165,21 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect((await run(page)).headers['x-bankql-explain']).toBeUndefined();
     await page.reload();
     expect(await page.getByLabel('REST calls').last().isChecked()).toBe(false);
+  });
+
+  test('looks up the operations and the member of a field', async () => {
+    const page = await open();
+    const rowsFor = async (text: string, first: string) => {
+      await page.getByLabel('A field in REST').fill(text);
+      await page.locator('.calls-search li', { hasText: first }).first().waitFor();
+      return page.locator('.calls-search li').allTextContents();
+    };
+    expect(await rowsFor('Bank.branches', 'Bank.branches')).toEqual([
+      'Bank.branchesgetBranches, postBranches',
+    ]);
+    expect(await rowsFor('branch.bankId', 'Branch.bankId')).toEqual(['Branch.bankIdno call']);
+    expect(await rowsFor('swift_bic', 'Account.swiftBic')).toContain('OtherAccount.swiftBicswift_bic');
+    expect(failures).toEqual([]);
   });
 
   test('remembers tabs and the sandbox’s headers over a reload', async () => {
