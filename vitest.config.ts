@@ -8,9 +8,10 @@ import { temporaryFolder } from './test/support/temporary-folder.ts';
 // stripper, and compile anew.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/** They weigh what their process keeps in memory, load the modules of the schema again, or add types to it. */
+/** They weigh what their process keeps in memory, load modules or other tests again, or add types to the schema. */
 const alone = [
   'test/bounded-memory.test.ts',
+  'test/graphql/pipeline.test.ts',
   'test/schema/import-order.test.ts',
   'test/schema/plugin.test.ts',
 ];

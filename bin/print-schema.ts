@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isObjectType } from 'graphql';
+import { operations } from '../src/contract/operations.ts';
+import { camelCase } from '../src/contract/record.ts';
+import { fieldsInRest } from '../src/schema/rest-extensions.ts';
 import { printedSchema, schema } from '../src/schema/schema.ts';
 
 const types = Object.values(schema.getTypeMap()).filter(
@@ -23,6 +26,28 @@ function entriesOf(of: readonly (typeof types)[number][], indent: number): strin
 const nodes = types.filter(isNode);
 const withoutId = types.filter((type) => isObjectType(type) && type.getFields().id === undefined);
 
+/** Replaces what stands below a comment of a page, up to the next empty line. */
+const below = (page: string, mark: string, lines: readonly string[]): string =>
+  page.replace(new RegExp(`(?<=<!-- ${mark} -->\\n\\n)[^]*?(?=\\n\\n)`), lines.join('\n'));
+
+const inRest = fieldsInRest(schema);
+const marks = { required: 'A', optional: 'a', none: '' } as const;
+
+/** The bank's operations with the fields that call them. */
+const operationRows = Object.values(operations).map(({ id, method, path, tracked, auth }) => {
+  const callers = inRest
+    .filter((field) => field.operations.includes(id) && !/Payload\.|Query\.nodes?$/.test(field.field))
+    .map(({ field }) => `\`${field.replace(/^(Query|Mutation)\./, '')}\``);
+  const headers = `${tracked ? 'T ' : ''}${marks[auth]}`.trim();
+  return `| \`${id}\` | ${method} \`${path.replace('/v1/api', '')}\` | ${headers} | ${callers.join(', ')} |`;
+});
+
+/** The fields whose name is another than the member's in camel case. */
+const nameRows = inRest
+  .filter(({ field, member }) => member !== undefined && camelCase(member) !== field.split('.')[1])
+  .map(({ field, member }) => `| \`${field}\` | \`${member}\` |`)
+  .sort();
+
 /**
  * What follows from the schema, by its file: a copy of the schema, and the lists of types in the code that configures the caches
  * of clients.
@@ -33,6 +58,16 @@ export const writtenFiles: Readonly<Record<string, (before: string) => string>> 
     page
       .replace(/(?<=\n {4}Node: \[)[^\]]*/, `${entriesOf(nodes, 6)}\n    `)
       .replace(/(?<=Object\.fromEntries\(\s*\[)[^\]]*/, `${entriesOf(withoutId, 4)}\n  `),
+  'docs/rest-developers.md': (page) =>
+    below(
+      below(page, 'operations', [
+        '| operation | request below `/v1/api` | | GraphQL |',
+        '| --- | --- | --- | --- |',
+        ...operationRows,
+      ]),
+      'names',
+      ['| GraphQL | REST |', '| --- | --- |', ...nameRows],
+    ),
   'examples/web/src/bank.ts': (code) =>
     code.replace(
       /(?<=\nconst Node = \[)[^\]]*/,

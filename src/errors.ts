@@ -27,7 +27,7 @@ export const errorCodes = {
     'load',
     'bankql has too much to do. A field or request that fails with this code changed nothing.',
   ),
-  CALL_BUDGET_EXCEEDED: final('client', 'The operation asked for more REST calls than it may.'),
+  CALL_BUDGET_EXCEEDED: final('client', 'The operation asked the bank more often than it may.'),
   LIMIT_EXCEEDED: final('client', 'The operation, or its answer, is too large.'),
   GRAPHQL_PARSE_FAILED: final('client', 'The document is not GraphQL.'),
   GRAPHQL_VALIDATION_FAILED: final('client', 'The document does not fit the schema.'),

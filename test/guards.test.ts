@@ -69,8 +69,7 @@ const layers: Record<string, readonly string[]> = {
     'payments',
     'executor',
   ],
-  // Its plugins answer in the words of HTTP.
-  graphql: [...inGraphql, 'plain-text.ts', 'contract', 'http'],
+  graphql: [...inGraphql, 'plain-text.ts', 'contract'],
   http: [...inGraphql, 'graphql'],
   telemetry: [
     'version.ts',

@@ -2,7 +2,7 @@ import graphql from '@graphql-eslint/eslint-plugin';
 
 /** What is an object and no record: it has no identity of its own, and the bank gives it none. */
 const withoutId =
-  'AccountHolder AccountRef Address BranchMeta KeyValue Lobby Location Message Money NameBox PageInfo ' +
+  'AccountHolder AccountRef Address BranchMeta KeyValue Lobby Location Message Money NameBox PageInfo Payee ' +
   'TransactionDetails TransactionMetadata UserError Viewer';
 
 /** Clients rely on the schema: what is there stays, also where a rule wishes it otherwise. */

@@ -6,7 +6,7 @@ import { type Body, bodyOf, record } from './record.ts';
 import { money } from './shared-parts.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
-export const account = record('Account', 'An account through one of its views. REST: getAccountsScope.', {
+export const account = record('Account', 'An account through one of its views.', {
   balance: money.nullish().meta({
     description: 'The balance of the account.',
     requiredInBodies: true,

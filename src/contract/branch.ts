@@ -32,19 +32,19 @@ const lobby = record('Lobby', "A branch's lobby.", {
 
 const location = record(
   'Location',
-  'A place on the earth, in degrees.',
+  'Coordinates of a place.',
   {
     latitude: number.meta({
-      description: 'How far north.',
+      description: 'The latitude.',
       notes: { answer: inDegrees, input: inDegrees, changes: `${inDegrees}: it cannot be cleared` },
     }),
     longitude: number.nullish().meta({
-      description: 'How far east.',
+      description: 'The longitude.',
       notes: { answer: inDegrees, input: inDegrees },
     }),
   },
   {
-    changes: { description: 'Changes of a place, in degrees: null clears a field.' },
+    changes: { description: 'Changes of coordinates: null clears a field.' },
   },
 );
 
@@ -53,19 +53,19 @@ const meta = record('BranchMeta', "A branch's metadata.", {
 });
 
 /** A branch (model BranchAtmDef). */
-export const branch = record('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
+export const branch = record('Branch', 'A branch of a bank.', {
   acceptsDeposits: boolean.meta({
-    description: 'Whether it takes deposits.',
+    description: 'Whether the branch takes deposits.',
     notes: { changes: ': it cannot be cleared' },
   }),
-  address: address.nullish().describe('Where the branch is.'),
-  lobby: lobby.nullish().describe('When the lobby is open.'),
-  location: location.nullish().describe('Where on the earth it is.'),
-  meta: meta.nullish().describe('What is said about the data.'),
+  address: address.nullish().describe('The address of the branch.'),
+  lobby: lobby.nullish().describe('The hours of the lobby.'),
+  location: location.nullish().describe('The coordinates of the branch.'),
+  meta: meta.nullish().describe('The licence of the data about the branch.'),
   name: text.nullish().describe("The branch's name."),
   bank: text.nullish().meta({
     name: 'bankName',
-    description: 'Its bank, by name or code.',
+    description: 'The bank of the branch, by name or code.',
     notes: asWritten,
   }),
   id: id.nullish().meta({ name: 'branchId', description: "The branch's id at the bank." }),

@@ -6,12 +6,12 @@ import { keyValue, nameBox } from './shared-parts.ts';
 
 const keyValues = z.array(keyValue).nullish();
 
-export const customer = record('Customer', 'A customer of a bank. REST: getCustomer.', {
+export const customer = record('Customer', 'A customer of a bank.', {
   bank_id: textsOrText
     .nullish()
     .meta({ name: 'bankIds', description: 'The banks whose customer it is.', holdsIds: true }),
   customer_number: text.nullish().describe("The customer's number at the bank."),
-  legal_name: text.nullish().describe("The customer's name in law."),
+  legal_name: text.nullish().describe("The customer's legal name."),
   email: text.nullish().describe('The e-mail address.'),
   mobile_phone_number: text.nullish().describe('The mobile telephone number.'),
   face_image: nameBox.nullish().describe("The name of the customer's picture."),
@@ -19,7 +19,7 @@ export const customer = record('Customer', 'A customer of a bank. REST: getCusto
   numeric_values: keyValues.describe('Further numbers that the bank keeps, as texts.'),
   string_values: keyValues.describe('Further texts, such as the language.'),
   metadata: texts.nullish().meta({
-    description: 'What else the bank notes; no write takes it.',
+    description: 'Further notes of the bank; no write takes it.',
     readOnly: true,
   }),
 });

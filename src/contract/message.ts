@@ -5,12 +5,12 @@ import { bodyOf, record } from './record.ts';
 import { dateText } from './shared-parts.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
-export const message = record('Message', 'A message to a customer. REST: getMessagesOwner.', {
-  message: text.nullish().meta({ description: 'The text.', requiredInBodies: true }),
+export const message = record('Message', 'A message to a customer.', {
+  message: text.nullish().meta({ description: 'The text of the message.', requiredInBodies: true }),
   from_department: text
     .nullish()
     .meta({ description: 'The department that wrote it.', requiredInBodies: true }),
-  from_person: text.nullish().meta({ description: 'Who wrote it.', requiredInBodies: true }),
+  from_person: text.nullish().meta({ description: 'The person who wrote it.', requiredInBodies: true }),
   date: dateText('When it was written.', 'sentAt', 'getMessagesOwner').meta({ readOnly: true }),
 });
 export type Message = z.infer<typeof message>;

@@ -5,11 +5,11 @@ import { record } from './record.ts';
 import { asWritten, nameBox } from './shared-parts.ts';
 
 /** A metadata entry (model MetadataDef). */
-export const metadataEntry = record('MetadataEntry', 'A metadata entry. REST: postMetadata.', {
+export const metadataEntry = record('MetadataEntry', 'A metadata entry.', {
   code: text.describe('The code, such as `SEPA`.'),
   id: id.nullish().meta({ name: 'metadataId', description: 'The set that the entry belongs to.' }),
-  postedBy: text.nullish().meta({ description: 'Who entered it.', notes: asWritten }),
-  text: nameBox.nullish().describe('What stands for the code.'),
+  postedBy: text.nullish().meta({ description: 'The person or system that entered it.', notes: asWritten }),
+  text: nameBox.nullish().describe('The text for the code.'),
 });
 export type MetadataEntry = z.infer<typeof metadataEntry>;
 

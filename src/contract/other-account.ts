@@ -9,19 +9,15 @@ const holder = record('AccountHolder', "The holder of a counterparty's account."
 });
 
 /** A counterparty of an account, as seen through one of its views (model OtherAccountDef). */
-export const otherAccount = record(
-  'OtherAccount',
-  'A counterparty of an account. REST: getOtherAccounts, postOtherAccounts.',
-  {
-    bank: text.meta({ name: 'bankName', description: "The counterparty's bank, by its name or code." }),
-    holder: holder.nullish().describe('Who holds the account.'),
-    IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
-    id: id.nullish().meta({ name: 'otherAccountId', description: "The counterparty's id at the bank." }),
-    kind: text.nullish().describe('What kind of counterparty it is, such as `shop`.'),
-    number: text.nullish().describe("The account's number at its bank."),
-    swift_bic: text.nullish().describe("The BIC of the counterparty's bank."),
-  },
-);
+export const otherAccount = record('OtherAccount', 'A counterparty of an account.', {
+  bank: text.meta({ name: 'bankName', description: "The counterparty's bank, by its name or code." }),
+  holder: holder.nullish().describe('The holder of the account.'),
+  IBAN: text.nullish().meta({ name: 'iban', description: 'The international account number.' }),
+  id: id.nullish().meta({ name: 'otherAccountId', description: "The counterparty's id at the bank." }),
+  kind: text.nullish().describe('The kind of counterparty, such as `shop`.'),
+  number: text.nullish().describe("The account's number at its bank."),
+  swift_bic: text.nullish().describe("The BIC of the counterparty's bank."),
+});
 export type OtherAccount = z.infer<typeof otherAccount>;
 
 /** The query body of postOtherAccounts. */

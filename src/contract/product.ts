@@ -4,7 +4,7 @@ import { get, operation, put, query } from './operation.ts';
 import { bodyOf, record } from './record.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
-export const product = record('Product', 'A product of a bank. REST: getProduct, or postProducts.', {
+export const product = record('Product', 'A product of a bank.', {
   bank_id: textsOrText.nullish().meta({
     name: 'bankIds',
     description: 'The banks that offer the product.',
@@ -16,11 +16,11 @@ export const product = record('Product', 'A product of a bank. REST: getProduct,
       changes: ': one entry, for the bank takes one; needed where the product has several',
     },
   }),
-  category: text.nullish().describe('What kind of product it is, such as `loan`.'),
+  category: text.nullish().describe('The category, such as `loan`.'),
   family: text.nullish().describe('The family of products, such as `deposits`.'),
   id: id.nullish().meta({ name: 'productId', description: "The product's id at the bank." }),
-  meta: textsOrText.nullish().describe('What there is to say about it, such as `no fee`.'),
-  more_info_url: text.nullish().describe('The address of a page about it.'),
+  meta: textsOrText.nullish().describe('Details of the product, such as `no fee`.'),
+  more_info_url: text.nullish().describe('The URL of a page about the product.'),
   name: text.nullish().describe("The product's name."),
   super_family: text.nullish().describe('A wider family, such as `retail`.'),
 });

@@ -104,13 +104,17 @@ export function recordField<T extends z.ZodObject>(of: T, rest: keyof z.infer<T>
   return found;
 }
 
+/** The name of a member in GraphQL, if it has no other: `swiftBic` for `swift_bic`. */
+export const camelCase = (rest: string): string =>
+  rest.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
 function readField(rest: string, { shape }: z.ZodObject): Field {
   const member: z.core.$ZodType = shape[rest];
   const value = withoutNull(member);
   const meta = metaOf(member);
   const entry = value instanceof z.ZodArray ? value.element : value;
   return {
-    name: rest.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+    name: camelCase(rest),
     description: '',
     ...meta,
     rest,

@@ -15,7 +15,7 @@ export const dateText = (description: string, name: string, dateOf: string) =>
 /** Objects that several records contain: "Shared structures" of the specification. */
 const currency = text.nullish().meta({ description: 'The currency, such as EUR.', notes: asWritten });
 const howMuch = {
-  description: 'How much it is.',
+  description: 'The amount.',
   notes: {
     answer: ', with all its digits',
     input: '; sent with exactly these digits',
@@ -40,15 +40,15 @@ export const amount = record(
   'Money',
   'An amount in a currency.',
   { currency, amount: decimal.meta(howMuch) },
-  { keepsOrder: true, input: { name: 'AmountInput', description: 'Money whose amount REST requires.' } },
+  { keepsOrder: true, input: { name: 'AmountInput', description: 'An amount in a currency.' } },
 );
 
-export const keyValue = record('KeyValue', 'A value with a name of its own (REST model StringValues).', {
-  key: text.describe('What the value is called, such as `date_of_birth`.'),
+export const keyValue = record('KeyValue', 'A value with a name of its own.', {
+  key: text.describe('The name of the value, such as `date_of_birth`.'),
   string: text.nullish().meta({ name: 'value', description: 'The value.' }),
 });
 
-export const nameBox = record('NameBox', 'A name on its own (REST model FaceImage).', {
+export const nameBox = record('NameBox', 'A name on its own.', {
   name: text.describe('The name.'),
 });
 

@@ -5,33 +5,29 @@ import { bodyOf, record } from './record.ts';
 import { accountRef, dateText, money } from './shared-parts.ts';
 
 const requestBody = record('TransactionRequestBody', 'What was asked for.', {
-  to: accountRef.nullish().describe('Who is to be paid.'),
-  value: money.nullish().describe('How much is to be moved.'),
+  to: accountRef.nullish().describe('The account that is to be paid.'),
+  value: money.nullish().describe('The amount that is to be moved.'),
 });
 
 /** One item of `transaction-requests`. schema/transaction-request.ts resolves the records that it names, and its `body`. */
-export const transactionRequest = record(
-  'TransactionRequest',
-  'A request for a transaction. REST: getTransactionsRequest.',
-  {
-    description: text.nullish().describe('The description that the payer wrote.'),
-    resource_url: text.nullish().describe("The request's address at the bank."),
-    status: text.nullish().meta({
-      description: 'How far it is, such as `INITIATED`.',
-      notes: { answer: ', a free text' },
-    }),
-    transaction_ids: idList.nullish().meta({
-      description: 'The ids of its transactions.',
-      listOf: 'ID',
-      notes: { answer: ', as a list' },
-    }),
-    start_date: dateText('When it was requested.', 'startedAt', 'getTransactionsRequest'),
-    end_date: dateText('When it ended.', 'endedAt', 'getTransactionsRequest'),
-    challenge: reference.nullish().describe('What the customer must answer.'),
-    from: accountRef.nullish().describe('The account that pays.'),
-    body: requestBody.nullish().describe('What was asked for.'),
-  },
-);
+export const transactionRequest = record('TransactionRequest', 'A request for a transaction.', {
+  description: text.nullish().describe('The description that the payer wrote.'),
+  resource_url: text.nullish().describe("The request's address at the bank."),
+  status: text.nullish().meta({
+    description: 'The status, such as `INITIATED`.',
+    notes: { answer: ', a free text' },
+  }),
+  transaction_ids: idList.nullish().meta({
+    description: 'The ids of its transactions.',
+    listOf: 'ID',
+    notes: { answer: ', as a list' },
+  }),
+  start_date: dateText('When it was requested.', 'startedAt', 'getTransactionsRequest'),
+  end_date: dateText('When it ended.', 'endedAt', 'getTransactionsRequest'),
+  challenge: reference.nullish().describe('The challenge that the customer must answer.'),
+  from: accountRef.nullish().describe('The account that pays.'),
+  body: requestBody.nullish().describe('What was asked for.'),
+});
 export type TransactionRequest = z.infer<typeof transactionRequest>;
 
 const transactionRequestBody = z.strictObject({

@@ -6,23 +6,23 @@ import { accountRef, amount, dateText, money } from './shared-parts.ts';
 
 const freeText = { answer: ', a free text' } as const;
 
-const details = record('TransactionDetails', 'The amount, the times and the people. REST `details`.', {
+const details = record('TransactionDetails', 'The details of a transaction.', {
   approved_by_ip_address: text
     .nullish()
-    .meta({ description: 'From which IP address it was approved.', requiredInBodies: true }),
-  approved_by_user_id: text.nullish().describe('Who approved it.'),
-  cancelled_by_ip_address: text.nullish().describe('From which IP address it was cancelled.'),
-  cancelled_by_user_id: text.nullish().describe('Who cancelled it.'),
+    .meta({ description: 'The IP address from which it was approved.', requiredInBodies: true }),
+  approved_by_user_id: text.nullish().describe('The user who approved it.'),
+  cancelled_by_ip_address: text.nullish().describe('The IP address from which it was cancelled.'),
+  cancelled_by_user_id: text.nullish().describe('The user who cancelled it.'),
   completed: dateText('When it was completed.', 'completedAt', 'getTransaction'),
   description: text.nullish().describe('The description that the payer wrote.'),
   new_balance: amount.nullish().describe('The balance of the account afterwards.'),
-  paused_by_ip_address: text.nullish().describe('From which IP address it was paused.'),
-  paused_by_user_id: text.nullish().describe('Who paused it.'),
+  paused_by_ip_address: text.nullish().describe('The IP address from which it was paused.'),
+  paused_by_user_id: text.nullish().describe('The user who paused it.'),
   posted: dateText('When it was posted.', 'postedAt', 'getTransaction'),
-  posted_by_ip_address: text.nullish().describe('From which IP address it was posted.'),
-  posted_by_user_id: text.nullish().describe('Who posted it.'),
+  posted_by_ip_address: text.nullish().describe('The IP address from which it was posted.'),
+  posted_by_user_id: text.nullish().describe('The user who posted it.'),
   status: text.nullish().meta({
-    description: 'How far it is, such as `COMPLETED`.',
+    description: 'The status, such as `COMPLETED`.',
     notes: freeText,
   }),
   type: textOrArray.nullish().meta({
@@ -34,7 +34,7 @@ const details = record('TransactionDetails', 'The amount, the times and the peop
 
 export const transactionMetadata = record(
   'TransactionMetadata',
-  'Notes about a transaction. REST `metadata` of a transaction.',
+  'Notes about a transaction.',
   {
     comments: textOrArray.nullish().meta({
       description: "The customer's notes about the transaction.",
@@ -44,13 +44,13 @@ export const transactionMetadata = record(
           '; the bank requires it with other metadata, so that bankql sends an empty text if there is no comment',
       },
     }),
-    narrative: text.nullish().describe('A longer text about it.'),
+    narrative: text.nullish().describe('A longer text about the transaction.'),
     tags: textOrArray.nullish().meta({
-      description: 'Tags to find it by.',
+      description: 'The tags of the transaction.',
       listOf: 'String',
       notes: { answer: ', as a list', input: ', separated by commas' },
     }),
-    where: reference.nullish().describe('Where it took place.'),
+    where: reference.nullish().describe('The place of the transaction.'),
   },
   {
     changes: { description: 'Changes of metadata: null clears a field, no value keeps it.' },
@@ -59,28 +59,25 @@ export const transactionMetadata = record(
 export type TransactionMetadata = z.infer<typeof transactionMetadata>;
 
 /** A transaction (models TransactionDef and TransactionsResponse). */
-export const transaction = record(
-  'Transaction',
-  'A transaction, as seen through a view. REST: getTransaction.',
-  {
-    details: details
-      .nullish()
-      .meta({ description: 'The amount, the times and the people involved.', requiredInBodies: true }),
-    id: id.nullish().meta({ name: 'transactionId', description: "The transaction's id at the bank." }),
-    metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
-    other_account: reference.nullish().meta({
-      name: 'otherAccountId',
-      description: "The counterparty's id in the account's list.",
-      holdsIds: true,
-    }),
-    this_account: reference.nullish().meta({
-      name: 'accountId',
-      description: 'The id of the account whose transaction it is.',
-      holdsIds: true,
-    }),
-    uuid: text.nullish().describe('The UUID of the transaction.'),
-  },
-);
+export const transaction = record('Transaction', 'A transaction, as seen through a view.', {
+  details: details.nullish().meta({
+    description: 'The amount, the times and the people of the transaction.',
+    requiredInBodies: true,
+  }),
+  id: id.nullish().meta({ name: 'transactionId', description: "The transaction's id at the bank." }),
+  metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
+  other_account: reference.nullish().meta({
+    name: 'otherAccountId',
+    description: "The counterparty's id in the account's list.",
+    holdsIds: true,
+  }),
+  this_account: reference.nullish().meta({
+    name: 'accountId',
+    description: 'The id of the account whose transaction it is.',
+    holdsIds: true,
+  }),
+  uuid: text.nullish().describe('The UUID of the transaction.'),
+});
 export type Transaction = z.infer<typeof transaction>;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */

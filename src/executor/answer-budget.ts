@@ -129,8 +129,9 @@ export class AnswerBudget {
    */
   keep(values: number): boolean {
     if (this.#exceeded !== null) return false;
-    this.#addRoom(-values);
+    this.#room -= values;
     if (this.values > this.#room) this.#takeRoom();
+    else this.valuesMark = Math.min(this.#limits.values, this.#room);
     return this.#exceeded === null;
   }
 

@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   defaultFieldResolver,
-  type ExecutionResult,
   type FieldNode,
   type GraphQLAbstractType,
   GraphQLError,
@@ -27,10 +26,7 @@ import {
 } from 'graphql';
 import { getOrMake } from '../get-or-make.ts';
 import { nameBytes } from './answer-budget.ts';
-import { type IncrementalForm, type IncrementalResults, runIncrementally } from './defer.ts';
 import { attempt } from './errors.ts';
-import { run } from './execute.ts';
-import { type ExecuteOptions, Execution } from './execution.ts';
 import { knownResolver } from './known-resolvers.ts';
 import {
   collectFields,
@@ -56,28 +52,6 @@ export interface PrepareOptions {
   readonly hideSuggestions?: boolean;
 }
 
-export interface PreparedOperation {
-  /**
-   * Runs the operation. Never throws and never rejects. If the answer would be too large, it is only an
-   * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
-   * ignored. `variables`: as graphql's getVariableValues coerces them.
-   */
-  execute(
-    context: unknown,
-    variables: GraphQLResolveInfo['variableValues'],
-    options?: ExecuteOptions,
-  ): ExecutionResult | Promise<ExecutionResult>;
-  /** Runs the operation, and delivers fragments with @defer later. */
-  executeIncrementally(
-    form: IncrementalForm,
-    context: unknown,
-    variables: GraphQLResolveInfo['variableValues'],
-    options?: ExecuteOptions,
-  ): Promise<ExecutionResult | IncrementalResults>;
-}
-
-type Coerced = Readonly<Record<string, unknown>>;
-
 /** How many plans an operation keeps: one for each of the combinations of @skip and @include conditions that were used last. */
 const maxPlans = 8;
 
@@ -86,44 +60,38 @@ export const plansOf = (document: DocumentNode): number =>
   Math.min(maxPlans, 2 ** conditionsOf(document).length);
 
 /**
- * Prepares a query or a mutation for repeated execution, with a plan for each combination of its @skip and @include
- * conditions.
+ * A query or a mutation that is executed repeatedly (execute.ts, defer.ts), with a plan for each combination of its @skip and
+ * @include conditions.
  */
-export function prepareOperation(options: PrepareOptions): PreparedOperation {
-  const { schema, document, operation, hideSuggestions = false } = options;
-  const details = { schema, operation, fragments: fragmentsOf(document), hideSuggestions };
-  const whole = { ...details, defers: false };
-  const inParts = { ...details, defers: true };
-  const conditions = conditionsOf(document);
+export class PreparedOperation {
+  readonly #details: Omit<OperationDetails, 'defers'>;
+  readonly #conditions: readonly string[];
   /** In the order of their last use. */
-  const plans = new Map<string, OperationPlan | GraphQLError>();
+  readonly #plans = new Map<string, OperationPlan | GraphQLError>();
 
-  const compile = (coerced: Coerced, details: OperationDetails): OperationPlan | GraphQLError => {
-    const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
-    return attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
-  };
-  const planFor = (coerced: Coerced, details: OperationDetails): OperationPlan | GraphQLError => {
-    const key = [details.defers, ...conditions.map((name) => coerced[name])].join();
-    const plan = plans.get(key) ?? compile(coerced, details);
-    plans.delete(key);
-    plans.set(key, plan);
-    const [oldest] = plans.keys();
-    if (plans.size > maxPlans && oldest !== undefined) plans.delete(oldest);
+  constructor({ schema, document, operation, hideSuggestions = false }: PrepareOptions) {
+    this.#details = { schema, operation, fragments: fragmentsOf(document), hideSuggestions };
+    this.#conditions = conditionsOf(document);
+  }
+
+  /** The plan for these variables, as graphql's getVariableValues coerces them; a GraphQLError if a condition at the root is null. */
+  planFor({ coerced }: GraphQLResolveInfo['variableValues'], defers: boolean): OperationPlan | GraphQLError {
+    let key = String(defers);
+    for (const name of this.#conditions) key += `,${coerced[name]}`;
+    const known = this.#plans.get(key);
+    if (known !== undefined && this.#conditions.length === 0) return known;
+    const plan = known ?? this.#compile(coerced, defers);
+    this.#plans.delete(key);
+    this.#plans.set(key, plan);
+    const [oldest] = this.#plans.keys();
+    if (this.#plans.size > maxPlans && oldest !== undefined) this.#plans.delete(oldest);
     return plan;
-  };
+  }
 
-  return {
-    execute(context, variableValues, executeOptions = {}) {
-      const plan = planFor(variableValues.coerced, whole);
-      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
-      return run(new Execution(plan, context, variableValues, executeOptions));
-    },
-    async executeIncrementally(form, context, variableValues, executeOptions = {}) {
-      const plan = planFor(variableValues.coerced, inParts);
-      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
-      return runIncrementally(new Execution(plan, context, variableValues, executeOptions), form);
-    },
-  };
+  #compile(coerced: Readonly<Record<string, unknown>>, defers: boolean): OperationPlan | GraphQLError {
+    const decided = Object.fromEntries(this.#conditions.map((name) => [name, coerced[name]]));
+    return attempt(() => new OperationPlan({ ...this.#details, defers }, { coerced: decided, sources: {} }));
+  }
 }
 
 /** The variables that @skip, @include and @defer use. */

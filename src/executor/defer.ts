@@ -1,9 +1,16 @@
-import { type ExecutionResult, type GraphQLError, type ResponsePath, responsePathAsArray } from 'graphql';
+import {
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  type ResponsePath,
+  responsePathAsArray,
+} from 'graphql';
+import { nobody } from '../load/callers.ts';
 import { AnswerLimitError, boundErrors } from './answer-budget.ts';
-import type { DeferredPlan } from './compile.ts';
+import type { DeferredPlan, PreparedOperation } from './compile.ts';
 import { locateError } from './errors.ts';
-import { executeFields, run } from './execute.ts';
-import type { Execution } from './execution.ts';
+import { executeFields, executePlan } from './execute.ts';
+import { type ExecuteOptions, Execution } from './execution.ts';
 import { lateObjectOf } from './known-resolvers.ts';
 import { type Data, PendingField, PendingRoot, type PendingValue } from './pending.ts';
 
@@ -24,14 +31,20 @@ export interface IncrementalResults {
   readonly subsequentResults: AsyncGenerator<object, void, void>;
 }
 
-/** Executes a plan with its fragments. Shape: a single result if no fragment is deferred. It never rejects. */
-export async function runIncrementally(
-  execution: Execution,
+/** Executes an operation, and delivers its fragments later. Shape: a single result if none is deferred. It never rejects. */
+export async function executeIncrementally(
+  prepared: PreparedOperation,
   form: IncrementalForm,
+  context: unknown,
+  variables: GraphQLResolveInfo['variableValues'],
+  options: ExecuteOptions = { caller: nobody },
 ): Promise<ExecutionResult | IncrementalResults> {
+  const plan = prepared.planFor(variables, true);
+  if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+  const execution = new Execution(plan, context, variables, options);
   const fragments = new Fragments(execution, form);
   execution.fragments = fragments;
-  const result = await run(execution);
+  const result = await executePlan(execution);
   return fragments.announceFirst(result) ?? result;
 }
 
@@ -124,16 +137,16 @@ export class Fragments {
   #start(fragment: DeferredFragment): void {
     const late = lateObjectOf(fragment.source);
     const { mustWait } = this.#execution;
-    if (late === null && mustWait) this.#execution.defer(() => this.#run(fragment, fragment.source));
-    else if (late === null) this.#run(fragment, fragment.source);
+    if (late === null && mustWait) this.#execution.defer(() => this.#execute(fragment, fragment.source));
+    else if (late === null) this.#execute(fragment, fragment.source);
     else
       late.then(
-        (object) => this.#run(fragment, object),
+        (object) => this.#execute(fragment, object),
         (error) => this.#fail(fragment, error),
       );
   }
 
-  #run(fragment: DeferredFragment, source: unknown): void {
+  #execute(fragment: DeferredFragment, source: unknown): void {
     const execution = this.#execution;
     if (execution.isOver) return;
     const { root, plan } = fragment;
@@ -188,7 +201,7 @@ export class Fragments {
     }
     for (const fragment of this.#held ?? []) this.#start(fragment);
     this.#held = null;
-    const initialResult = { ...result, ...this.#toldAs(pending), hasNext: true };
+    const initialResult = { ...result, ...this.#announcement(pending), hasNext: true };
     return { initialResult, subsequentResults: this.#results() };
   }
 
@@ -225,12 +238,12 @@ export class Fragments {
     }
     if (delivered.length === 0) return null;
     const hasNext = this.#announced.size > 0;
-    if (this.#form === '20220824') return { incremental: delivered.map(toldWithPath), hasNext };
+    if (this.#form === '20220824') return { incremental: delivered.map(withPath), hasNext };
     const incremental = delivered.flatMap(({ id, data, root, failure }) =>
       failure === null ? { id, data, ...errorsOf(root.errors) } : [],
     );
     return {
-      ...this.#toldAs(pending),
+      ...this.#announcement(pending),
       ...(incremental.length > 0 && { incremental }),
       completed: delivered.map(({ id, failure }) => ({ id, ...errorsOf(failure ?? []) })),
       hasNext,
@@ -247,14 +260,14 @@ export class Fragments {
     return announced;
   }
 
-  #toldAs(pending: readonly DeferredFragment[]): object {
+  #announcement(pending: readonly DeferredFragment[]): object {
     if (this.#form !== 'v0.2' || pending.length === 0) return {};
-    const told = pending.map(({ id, path, plan }) => ({
+    const announced = pending.map(({ id, path, plan }) => ({
       id,
       path: responsePathAsArray(path),
       ...(plan.label !== undefined && { label: plan.label }),
     }));
-    return { pending: told };
+    return { pending: announced };
   }
 }
 
@@ -262,7 +275,7 @@ const errorsOf = (errors: readonly GraphQLError[]) =>
   errors.length === 0 ? {} : { errors: boundErrors(errors, 0) };
 
 /** A fragment in the form of 2022. */
-const toldWithPath = (fragment: DeferredFragment) => ({
+const withPath = (fragment: DeferredFragment) => ({
   path: responsePathAsArray(fragment.path),
   data: fragment.failure === null ? fragment.wholeData : null,
   ...(fragment.plan.label !== undefined && { label: fragment.plan.label }),

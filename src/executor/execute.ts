@@ -4,12 +4,14 @@ import {
   type GraphQLAbstractType,
   GraphQLError,
   type GraphQLLeafType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   isObjectType,
 } from 'graphql';
+import { nobody } from '../load/callers.ts';
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
-import type { ObjectPlan, ValuePlan } from './compile.ts';
-import type { Execution } from './execution.ts';
+import type { ObjectPlan, PreparedOperation, ValuePlan } from './compile.ts';
+import { type ExecuteOptions, Execution } from './execution.ts';
 import { earlyResultsOf, lateObjectOf } from './known-resolvers.ts';
 import {
   awaited,
@@ -22,8 +24,24 @@ import {
 } from './pending.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 
+/**
+ * Executes an operation. Never throws and never rejects. If the answer would be too large, it is only an
+ * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
+ * ignored.
+ */
+export function execute(
+  prepared: PreparedOperation,
+  context: unknown,
+  variables: GraphQLResolveInfo['variableValues'],
+  options: ExecuteOptions = { caller: nobody },
+): ExecutionResult | Promise<ExecutionResult> {
+  const plan = prepared.planFor(variables, false);
+  if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+  return executePlan(new Execution(plan, context, variables, options));
+}
+
 /** Executes a plan. Never throws and never rejects. */
-export function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
+export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
     // Fragments may still be delivered.
     execution.isOver = execution.fragments === null;
@@ -113,7 +131,9 @@ export function executeFields(
             value = field.resolve(source, given, execution.context, own?.field as PendingField);
           }
         }
-        if (typeof value !== 'string' || !field.isText) {
+        if ((value === null || value === undefined) && !field.isNonNull) {
+          value = null;
+        } else if (typeof value !== 'string' || !field.isText) {
           own ??= place.memberAt(field, field.name);
           value = complete(field, value, own);
         }
@@ -134,8 +154,8 @@ export function executeFields(
   budget.values += fields.length;
   budget.bytes += bytes;
   if (budget.values > budget.valuesMark || budget.bytes > budget.bytesMark) budget.check();
-  if (deferred.length > 0) execution.fragments?.add(deferred, source, place.container, data);
-  return outstanding === 0 ? data : waitFor(place.container, data, outstanding);
+  if (deferred.length > 0) execution.fragments?.add(deferred, source, place.pending ?? place.field, data);
+  return outstanding === 0 ? data : place.waitFor(data, outstanding);
 }
 
 /** Executes the fields of an object with those of its fragments, which are not delivered later. */
@@ -146,18 +166,12 @@ function executeWhole(plan: ObjectPlan, source: unknown, place: Place) {
     : place.awaitValue(late, (_plan, object, later) => executeFields(plan, object, later));
 }
 
-/** Makes an object or list wait for members that are outstanding. */
-function waitFor(container: PendingValue, members: Data | unknown[], outstanding: number): PendingValue {
-  container.members = members;
-  container.outstanding = outstanding;
-  return container;
-}
-
 /** The specification's CompleteValue. Shape: a PendingValue or `awaited` if the value is not complete yet. */
 function complete(plan: ValuePlan, value: unknown, place: Place): unknown {
   if (value === null || value === undefined) return nullOf(plan);
   if (typeof value === 'object') {
-    if ('then' in value && isPromise(value)) return place.awaitValue(value, complete);
+    if ('then' in value && typeof value.then === 'function')
+      return place.awaitValue(value as PromiseLike<unknown>, complete);
     if (value instanceof Error) throw value;
   }
   if (plan.object !== null) {
@@ -210,7 +224,7 @@ function objectPlanNamed(
 }
 
 function completeList(plan: ValuePlan, list: unknown, place: Place): unknown {
-  if (!isIterable(list) || plan.entry === null)
+  if (typeof list !== 'object' || list === null || !isIterable(list) || plan.entry === null)
     throw new GraphQLError(
       `Expected Iterable, but did not find one for field "${plan.parentType.name}.${plan.field.name}".`,
     );
@@ -227,36 +241,36 @@ function completeList(plan: ValuePlan, list: unknown, place: Place): unknown {
   return running.start(place);
 }
 
-const isIterable = (value: unknown): value is Iterable<unknown> =>
-  typeof value === 'object' && value !== null && Symbol.iterator in value;
+const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value;
 
 /** After how many entries a list asks whether there is still time. */
 const entriesAtOnce = 64;
 
 /** The completion of a list, piece by piece. */
 class ListCompletion {
-  readonly #plan: ValuePlan;
-  readonly #list: Iterable<unknown>;
+  declare readonly plan: ValuePlan;
+  declare readonly list: Iterable<unknown>;
   /** How many entries have been charged to the budget already. */
-  readonly #charged: number;
-  readonly #iterator: Iterator<unknown>;
-  readonly #entries: unknown[] = [];
-  #isComplete = false;
+  declare readonly charged: number;
+  declare readonly iterator: Iterator<unknown>;
+  declare readonly entries: unknown[];
+  declare isComplete: boolean;
 
   constructor(plan: ValuePlan, list: Iterable<unknown>, charged: number) {
-    this.#plan = plan;
-    this.#list = list;
-    this.#charged = charged;
-    this.#iterator = list[Symbol.iterator]();
+    this.plan = plan;
+    this.list = list;
+    this.charged = charged;
+    this.iterator = list[Symbol.iterator]();
+    this.entries = [];
+    this.isComplete = false;
   }
 
   /** Completes the list as far as there is time; returns its entries, or its placeholder. Errors: that of a non-null entry. */
   start(place: Place): unknown {
     const outstanding = this.#completeSome(place);
-    if (this.#isComplete && outstanding === 0) return this.#entries;
-    if (this.#isComplete) return waitFor(place.container, this.#entries, outstanding);
+    if (this.isComplete) return outstanding === 0 ? this.entries : place.waitFor(this.entries, outstanding);
     // The rest counts as one more.
-    waitFor(place.field, this.#entries, outstanding + 1);
+    place.waitFor(this.entries, outstanding + 1);
     this.#continueLater(place.field);
     return place.field;
   }
@@ -273,7 +287,7 @@ class ListCompletion {
   #continue(pending: PendingField): void {
     try {
       pending.outstanding += this.#completeSome(pending.execution.placeOf(pending));
-      if (this.#isComplete) countDown(pending);
+      if (this.isComplete) countDown(pending);
       else this.#continueLater(pending);
     } catch (error) {
       pending.propagateError(error);
@@ -283,21 +297,25 @@ class ListCompletion {
   /** Completes entries while there is time. Returns how many of them are outstanding. */
   #completeSome(place: Place): number {
     const { execution } = place;
-    const entries = this.#entries;
-    const plan = this.#plan;
+    const { plan, entries } = this;
+    const { budget } = execution;
+    // The place of one entry after the other.
+    const own = place.memberAt(plan, entries.length);
     let outstanding = 0;
-    let bytes = 0;
     try {
       do {
-        const next = this.#iterator.next();
+        const next = this.iterator.next();
         if (next.done) {
-          this.#isComplete = true;
+          this.isComplete = true;
           break;
         }
-        if (entries.length >= this.#charged) execution.budget.spend(1, 0);
-        let value = next.value;
-        if (typeof value !== 'string' || !plan.isText) {
-          const own = place.memberAt(plan, entries.length);
+        if (entries.length >= this.charged) budget.spend(1, 0);
+        let { value } = next;
+        if ((value === null || value === undefined) && !plan.isNonNull) {
+          value = null;
+        } else if (typeof value !== 'string' || !plan.isText) {
+          own.pending = null;
+          own.key = entries.length;
           try {
             value = complete(plan, value, own);
           } catch (error) {
@@ -305,14 +323,14 @@ class ListCompletion {
           }
         }
         if (typeof value === 'string') {
-          bytes += value.length;
+          budget.bytes += value.length;
         } else if (value === awaited || value instanceof PendingField) {
           value = value === awaited ? null : value.members;
           outstanding++;
         }
         entries.push(value);
       } while (entries.length % entriesAtOnce > 0 || !execution.mustWait);
-      execution.budget.spend(0, bytes);
+      if (budget.bytes > budget.bytesMark) budget.check();
     } catch (error) {
       this.#abandon();
       throw error;
@@ -322,7 +340,7 @@ class ListCompletion {
 
   /** The list has failed: rejections of its entries are of no interest. */
   #abandon(): void {
-    ignoreRejections(this.#list);
-    this.#iterator.return?.();
+    ignoreRejections(this.list);
+    this.iterator.return?.();
   }
 }

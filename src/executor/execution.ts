@@ -1,5 +1,4 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
-import { nobody } from '../load/callers.ts';
 import { type SlicedOperation, slices } from '../load/slices.ts';
 import { AnswerBudget, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan } from './compile.ts';
@@ -7,19 +6,15 @@ import type { DeferredFragment, Fragments } from './defer.ts';
 import { attempt } from './errors.ts';
 import { type PendingRoot, type PendingValue, Place } from './pending.ts';
 
-/** The limits of an execution, and its surroundings. */
-export interface ExecuteOptions {
+/** The limits of an execution, and its surroundings. Values that arrive later are completed in the time of its caller (slices.ts). */
+export interface ExecuteOptions extends SlicedOperation {
   /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** Values that arrive later are completed in the time of this operation's caller (slices.ts). */
-  readonly operation?: SlicedOperation;
   /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
   isAbandoned?(): boolean;
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
-
-const anybody: SlicedOperation = { caller: nobody };
 
 /** The state of one execution of a plan. */
 export class Execution {
@@ -67,7 +62,7 @@ export class Execution {
 
   /** Runs work when there is time. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    void slices.wait(this.#options.operation ?? anybody).then(() => {
+    void slices.wait(this.#options).then(() => {
       if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
       work();
     });

@@ -40,52 +40,55 @@ export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknow
  * the current call returns.
  */
 export class Place {
-  readonly execution: Execution;
+  // Class fields would cost a second call for each instance.
+  declare readonly execution: Execution;
   /** The placeholder of the value, once it is needed. */
-  pending: PendingValue | null = null;
+  declare pending: PendingValue | null;
   // Only the place of an object whose placeholder exists has none of these (Execution.placeOf).
   declare readonly above: Place;
   declare plan: ValuePlan;
   declare key: Key;
-  #below: Place | null = null;
+  declare below: Place | null;
 
   constructor(execution: Execution, above?: Place) {
     this.execution = execution;
+    this.pending = null;
     if (above !== undefined) this.above = above;
+    this.below = null;
   }
 
-  /** The place of a member, after that of the member before it. `pending`: its placeholder, if it has one already. */
-  memberAt(plan: ValuePlan, key: Key, pending: PendingValue | null = null): Place {
-    this.#below ??= new Place(this.execution, this);
-    const place = this.#below;
-    place.pending = pending;
+  /** The place of a member, after that of the member before it. */
+  memberAt(plan: ValuePlan, key: Key): Place {
+    this.below ??= new Place(this.execution, this);
+    const place = this.below;
+    place.pending = null;
     place.plan = plan;
     place.key = key;
     return place;
   }
 
-  /** The placeholder of an object or list. */
-  get container(): PendingValue {
-    return this.pending ?? this.field;
-  }
-
   /** The placeholder of a field or entry. It is also the `info` of the field's resolver. */
   get field(): PendingField {
     if (this.pending instanceof PendingField) return this.pending;
-    const field = new PendingField(this.above.container, this.plan, this.key);
+    const { above } = this;
+    const field = new PendingField(above.pending ?? above.field, this.plan, this.key);
     this.pending = field;
     return field;
   }
 
+  /** Makes an object or list wait for members that are outstanding. */
+  waitFor(members: Data | unknown[], outstanding: number): PendingValue {
+    const container = this.pending ?? this.field;
+    container.members = members;
+    container.outstanding = outstanding;
+    return container;
+  }
+
   /** Completes the value of a promise when it is fulfilled, and there is time. */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): typeof awaited {
-    const { execution } = this;
     const late = this.#leave(complete);
     Promise.resolve(promise).then(
-      (value) => {
-        if (!execution.isOver && execution.mustWait) execution.defer(() => arrive(late, value));
-        else arrive(late, value);
-      },
+      (value) => arrive(late, value, false),
       (error) => placeOf(late).field.fail(error),
     );
     return awaited;
@@ -94,13 +97,13 @@ export class Place {
   /** Completes a value when there is time. */
   defer(value: unknown, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
-    this.execution.defer(() => arrive(late, value));
+    this.execution.defer(() => arrive(late, value, true));
     return awaited;
   }
 
   #leave(complete: Complete): LateMember {
-    const { plan, key, pending } = this;
-    return { parent: this.above.container, plan, key, pending, complete };
+    const { above, plan, key, pending } = this;
+    return { parent: above.pending ?? above.field, plan, key, pending, complete };
   }
 }
 
@@ -113,15 +116,22 @@ interface LateMember {
   readonly complete: Complete;
 }
 
-const placeOf = ({ parent, plan, key, pending }: LateMember): Place =>
-  parent.execution.placeOf(parent).memberAt(plan, key, pending);
+function placeOf({ parent, plan, key, pending }: LateMember): Place {
+  const place = parent.execution.placeOf(parent).memberAt(plan, key);
+  place.pending = pending;
+  return place;
+}
 
-/** Completes a member that was outstanding. */
-function arrive(late: LateMember, value: unknown): void {
+/** Completes a member that was outstanding, when there is time. */
+function arrive(late: LateMember, value: unknown, hasWaited: boolean): void {
   const { parent, plan, key, complete } = late;
   const { execution } = parent;
   if (execution.isOver) {
     ignoreRejections(value);
+    return;
+  }
+  if (!hasWaited && execution.mustWait) {
+    execution.defer(() => arrive(late, value, true));
     return;
   }
   const place = placeOf(late);
@@ -139,12 +149,11 @@ function setMember(parent: PendingValue, key: Key, completed: unknown): void {
   const { members } = parent;
   // The container already failed synchronously and is not part of the answer.
   if (members === null) return;
-  const isOutstanding = completed === awaited || completed instanceof PendingField;
-  const value =
-    completed === awaited ? null : completed instanceof PendingField ? completed.members : completed;
+  const pending = completed instanceof PendingField ? completed : null;
+  const value = completed === awaited ? null : pending === null ? completed : pending.members;
   if (Array.isArray(members)) members[Number(key)] = value;
   else members[key] = value;
-  if (!isOutstanding) countDown(parent);
+  if (pending === null && completed !== awaited) countDown(parent);
 }
 
 /** Counts a member as complete, and then each container that it completes. A failed container waits for nothing. */
@@ -170,9 +179,7 @@ export class PendingRoot {
   /** The object, while some of its members are outstanding. */
   members: Data | unknown[] | null = null;
   outstanding = 0;
-  readonly #settled = Promise.withResolvers<Data>();
-  /** The object, when all members have arrived. Errors: GraphQLError, if a non-null field failed. */
-  readonly completed: Promise<Data> = this.#settled.promise;
+  #settled: PromiseWithResolvers<Data> | null = null;
 
   constructor(execution: Execution, fragment: DeferredFragment | null = null) {
     this.execution = execution;
@@ -185,15 +192,21 @@ export class PendingRoot {
     return this.fragment?.path;
   }
 
+  /** The object, when its outstanding members have arrived. Errors: GraphQLError, if a non-null field failed. */
+  get completed(): Promise<Data> {
+    this.#settled ??= Promise.withResolvers();
+    return this.#settled.promise;
+  }
+
   settle(): void {
-    if (this.members !== null) this.#settled.resolve(this.members as Data);
+    this.#settled?.resolve(this.members as Data);
   }
 
   /** Fails because a non-null member has failed. */
   propagateError(error: unknown): void {
     if (this.outstanding === 0) return;
     this.outstanding = 0;
-    this.#settled.reject(error);
+    this.#settled?.reject(error);
   }
 }
 
@@ -202,7 +215,6 @@ export class PendingRoot {
  * its value. It is also the `info` of the field's resolver, whose members are computed when they are read.
  */
 export class PendingField implements GraphQLResolveInfo, PreparedSelection {
-  // Class fields, also private ones, would cost a second call for each instance.
   declare readonly execution: Execution;
   declare readonly parent: PendingValue;
   declare readonly details: ValuePlan;

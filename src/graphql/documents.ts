@@ -7,15 +7,17 @@ import {
   getOperationAST,
   getVariableValues,
   type OperationDefinitionNode,
+  print,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { type PreparedOperation, plansOf, prepareOperation } from '../executor/compile.ts';
+import { PreparedOperation, plansOf } from '../executor/compile.ts';
+import { attempt } from '../executor/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
 import { measureOperations } from './limits.ts';
-import { createDocumentCheck, type DocumentRules } from './validation.ts';
+import { createValidation, type DocumentRules, parseDocument } from './validation.ts';
 
 /** Counts look-ups of documents and their results, for metrics. */
 export class DocumentCacheStats {
@@ -34,38 +36,56 @@ export interface DocumentCacheOptions extends DocumentRules {
   readonly documentStats?: DocumentCacheStats | undefined;
 }
 
-/** The options for preparing documents. */
-type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection'>;
-
-/** A document that has been checked. */
-interface CheckedDocument {
+/** A parsed document. It is validated once, and each of its operations compiled once, for each schema that executes it. */
+export class ParsedDocument {
   readonly text: string;
-  readonly document: DocumentNode;
+  readonly node: DocumentNode;
+  /** Whether it is one of the manifest's. */
   readonly isPersisted: boolean;
-}
+  /** Whether errors leave out suggestions that name parts of the schema. */
+  readonly hideSuggestions: boolean;
+  readonly #validate: ReturnType<typeof createValidation>;
+  readonly #violations = new WeakMap<GraphQLSchema, readonly RequestError[]>();
+  readonly #operations = new Map<OperationDefinitionNode, ExecutableOperation>();
 
-/** The operations of a document, each prepared when it is first requested. */
-class DocumentOperations {
-  readonly #checked: CheckedDocument;
-  readonly #options: PrepareOptions;
-  readonly #prepared = new Map<OperationDefinitionNode, ExecutableOperation>();
-
-  constructor(checked: CheckedDocument, options: PrepareOptions) {
-    this.#checked = checked;
-    this.#options = options;
+  constructor(
+    text: string,
+    node: DocumentNode,
+    isPersisted: boolean,
+    hideSuggestions: boolean,
+    validate: ReturnType<typeof createValidation>,
+  ) {
+    this.text = text;
+    this.node = node;
+    this.isPersisted = isPersisted;
+    this.hideSuggestions = hideSuggestions;
+    this.#validate = validate;
   }
 
-  /** Errors: BAD_USER_INPUT if the document has no such operation, or several and no name was given. */
-  find(name: string | null): ExecutableOperation {
-    const node = getOperationAST(this.#checked.document, name);
+  /** Why a schema refuses the document; empty if it is valid. */
+  violationsIn(schema: GraphQLSchema): readonly RequestError[] {
+    return this.#violations.get(schema) ?? this.setViolations(schema, this.#validate(schema, this.node));
+  }
+
+  setViolations(schema: GraphQLSchema, violations: readonly RequestError[]): readonly RequestError[] {
+    this.#violations.set(schema, violations);
+    return violations;
+  }
+
+  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT if there is no such operation, or no name and several. */
+  find(name: string | null | undefined): ExecutableOperation {
+    const node = getOperationAST(this.node, name);
     if (!node)
       throw new RequestError(
         'BAD_USER_INPUT',
-        name === null
+        name == null
           ? 'The document has several operations: name one in "operationName".'
           : 'The document has no operation with the name in "operationName".',
       );
-    return getOrMake(this.#prepared, node, () => new ExecutableOperation(this.#checked, node, this.#options));
+    return (
+      this.#operations.get(node) ??
+      getOrMake(this.#operations, node, () => new ExecutableOperation(this, node))
+    );
   }
 }
 
@@ -74,50 +94,68 @@ const characterBytes = 200;
 const fieldBytes = 1200;
 
 /**
- * Documents by their text, each parsed, checked and prepared once. Refused documents are cached too, so that the
+ * Documents by their text, each parsed, validated and prepared once. Refused documents are kept too, so that the
  * same text is refused again at once. Bounded by the memory of the documents and their plans, with fragments
- * expanded.
+ * expanded; a plan for a schema that a plugin sets lives no longer than the schema.
  */
-export function createDocumentCache({
-  documentCacheBytes,
-  pinned: permanent,
-  documentStats: stats = new DocumentCacheStats(),
-  ...options
-}: DocumentCacheOptions) {
-  const check = createDocumentCheck(options);
-  /** The operations of each document, or why it is refused. */
-  const cache = new LRUCache<string, DocumentOperations | GraphQLError>({ maxSize: documentCacheBytes });
-  const pinned = new Map<string, DocumentOperations>();
-  for (const [text, document] of permanent ?? [])
-    pinned.set(text, new DocumentOperations({ text, document, isPersisted: true }, options));
+export class Documents {
+  readonly #options: DocumentCacheOptions;
+  readonly #stats: DocumentCacheStats;
+  readonly #validate: ReturnType<typeof createValidation>;
+  /** Each document, or why it cannot be parsed. */
+  readonly #cache: LRUCache<string, ParsedDocument | GraphQLError>;
+  readonly #pinned = new Map<string, ParsedDocument>();
+  readonly #parsed = new WeakMap<DocumentNode, ParsedDocument>();
 
-  function make(text: string): DocumentOperations | GraphQLError {
-    let planned = 0;
-    let made: DocumentOperations | GraphQLError;
-    try {
-      const document = check(text);
-      // With fragments expanded: the size of a plan.
-      const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
-      planned = fields * plansOf(document);
-      made = new DocumentOperations({ text, document, isPersisted: false }, options);
-    } catch (error) {
-      if (!(error instanceof GraphQLError)) throw error;
-      made = error;
+  constructor(options: DocumentCacheOptions) {
+    this.#options = options;
+    this.#stats = options.documentStats ?? new DocumentCacheStats();
+    this.#validate = createValidation(options);
+    this.#cache = new LRUCache({ maxSize: options.documentCacheBytes });
+    const { pinned = [], schema = ownSchema } = options;
+    for (const [text, node] of pinned) {
+      const document = this.#keep(text, node, true);
+      // They were validated when the manifest was read.
+      document.setViolations(schema, []);
+      this.#pinned.set(text, document);
     }
-    cache.set(text, made, { size: characterBytes * (text.length + 1) + fieldBytes * planned });
-    stats.bytes = cache.calculatedSize;
-    return made;
   }
 
-  /** The operations of a document. Errors: GraphQLError, see validation.ts. */
-  return (text: string): DocumentOperations => {
-    const known = pinned.get(text) ?? cache.get(text);
-    if (known === undefined) stats.misses++;
-    else stats.hits++;
-    const found = known ?? make(text);
-    if (found instanceof GraphQLError) throw found;
-    return found;
-  };
+  /** Errors: GraphQLError, if the text cannot be parsed or is too large. */
+  parse(text: string): ParsedDocument {
+    const known = this.#pinned.get(text) ?? this.#cache.get(text);
+    if (known === undefined) this.#stats.misses++;
+    else this.#stats.hits++;
+    const document = known ?? this.#parse(text);
+    if (document instanceof GraphQLError) throw document;
+    return document;
+  }
+
+  /** The document of a syntax tree: one of these, or one that a plugin made of it. */
+  of(node: DocumentNode): ParsedDocument {
+    return this.#parsed.get(node) ?? this.#keep(print(node), node, false);
+  }
+
+  #keep(text: string, node: DocumentNode, isPersisted: boolean): ParsedDocument {
+    const { introspection } = this.#options;
+    const document = new ParsedDocument(text, node, isPersisted, !introspection, this.#validate);
+    this.#parsed.set(node, document);
+    return document;
+  }
+
+  #parse(text: string): ParsedDocument | GraphQLError {
+    let planned = 0;
+    const parsed = attempt(() => {
+      const node = parseDocument(text, this.#options.documentLimits);
+      // With fragments expanded: the size of a plan.
+      const fields = measureOperations(node).reduce((sum, size) => sum + size.fields, 0);
+      planned = fields * plansOf(node);
+      return this.#keep(text, node, false);
+    });
+    this.#cache.set(text, parsed, { size: characterBytes * (text.length + 1) + fieldBytes * planned });
+    this.#stats.bytes = this.#cache.calculatedSize;
+    return parsed;
+  }
 }
 
 const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
@@ -131,55 +169,52 @@ export const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(t
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
 const maxNameLength = 100;
 
-/** An operation of a document that has been checked. */
+/** An operation of a document. It is executed only with a schema in which the document is valid. */
 export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
   /** The operation's name in the document, perhaps shortened; null if it has none. */
   readonly name: string | null;
   /** Whether its document is one of the manifest's. */
   readonly isPersisted: boolean;
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly node: OperationDefinitionNode;
-  /** Whether errors leave out suggestions that name parts of the schema. */
-  readonly hideSuggestions: boolean;
-  readonly prepared: PreparedOperation;
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
   /** Whether the document has @defer. */
   readonly usesIncremental: boolean;
+  readonly #document: ParsedDocument;
+  readonly #node: OperationDefinitionNode;
+  readonly #prepared = new WeakMap<GraphQLSchema, PreparedOperation>();
 
-  constructor(
-    { text, document, isPersisted }: CheckedDocument,
-    node: OperationDefinitionNode,
-    { schema = ownSchema, introspection }: PrepareOptions,
-  ) {
-    this.documentHash = hash('sha256', text);
-    this.usesIncremental = mayUseIncremental(text);
+  constructor(document: ParsedDocument, node: OperationDefinitionNode) {
     this.kind = node.operation;
     // A copy, because a span, for example, outlives the document.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
-    this.isPersisted = isPersisted;
-    this.schema = schema;
-    this.document = document;
-    this.node = node;
-    this.hideSuggestions = !introspection;
-    this.prepared = this.preparedWith(schema);
+    this.isPersisted = document.isPersisted;
+    this.documentHash = hash('sha256', document.text);
+    this.usesIncremental = mayUseIncremental(document.text);
+    this.#document = document;
+    this.#node = node;
   }
 
-  /** The same operation with a schema that differs in its resolvers. */
-  preparedWith(schema: GraphQLSchema): PreparedOperation {
-    const { document, node: operation, hideSuggestions } = this;
-    return prepareOperation({ schema, document, operation, hideSuggestions });
+  /** The operation, compiled for the schema that executes it. */
+  preparedFor(schema: GraphQLSchema): PreparedOperation {
+    return this.#prepared.get(schema) ?? getOrMake(this.#prepared, schema, () => this.prepare(schema));
+  }
+
+  /** The same, which is not kept. */
+  prepare(schema: GraphQLSchema): PreparedOperation {
+    const { node: document, hideSuggestions } = this.#document;
+    return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
   }
 
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
-  variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'] {
-    const { schema, hideSuggestions } = this;
-    const { variableDefinitions = [] } = this.node;
+  variablesOf(
+    schema: GraphQLSchema,
+    raw: Readonly<Record<string, unknown>>,
+  ): GraphQLResolveInfo['variableValues'] {
+    const { variableDefinitions = [] } = this.#node;
     if (variableDefinitions.length === 0) return noVariables;
     // graphql would list up to 50 errors, and repeat the whole value in each.
-    const options = { maxErrors: 1, hideSuggestions };
+    const options = { maxErrors: 1, hideSuggestions: this.#document.hideSuggestions };
     const { variableValues, errors } = getVariableValues(schema, variableDefinitions, raw, options);
     if (variableValues !== undefined) return variableValues;
     const [wrong] = errors;

@@ -27,9 +27,6 @@ interface RequestErrorOptions extends Pick<GraphQLErrorOptions, 'nodes' | 'sourc
 
 /** A request that is not executed. Its extension `http` is for the handler (http/respond.ts), not for the client. */
 export class RequestError extends GraphQLError {
-  /** Further reasons why the request is not executed. */
-  others: readonly RequestError[] = [];
-
   constructor(code: ErrorCode, message: string, options: RequestErrorOptions = {}) {
     const { http = { status: 400 }, details, ...place } = options;
     super(message, {
@@ -39,21 +36,16 @@ export class RequestError extends GraphQLError {
   }
 }
 
-/** The section of docs/errors.md about a code, relative to the repository. */
-const docsOf = (code: ErrorCode) => `docs/errors.md#${code.toLowerCase()}`;
-
 type ShownError = Pick<GraphQLError, 'message' | 'extensions'> &
   Partial<Pick<GraphQLError, 'locations' | 'path'>>;
 
 /**
- * An error as the client sees it: with the link to its code's documentation, and without the extensions that are not for it: `http` (for
- * yoga) and `isGivenUp` (for metrics).
+ * An error as the client sees it, without the extensions that are not for it: `http` (for the handler) and `isGivenUp` (for metrics).
  * All errors of all answers pass here.
  */
 export function shownError({ message, locations, path, extensions: details }: ShownError) {
   const { http: _, isGivenUp: _isGivenUp, ...extensions } = details;
-  const docs = isErrorCode(extensions.code) ? { docs: docsOf(extensions.code) } : {};
-  return { message, locations, path, extensions: { ...extensions, ...docs } };
+  return { message, locations, path, extensions };
 }
 
 /** The error of a request that may be repeated later. `retryAfter` is in seconds. */
@@ -66,12 +58,38 @@ export const retryLaterError = (code: ErrorCode, message: string, status: number
 /** The error of a request that is refused for lack of room. `message`: one of src/load/capacity.ts. */
 export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
 
+/** Converts any error into one that the client may see. A masked error stays as it is. Never throws. */
+export interface MaskError {
+  (error: unknown): GraphQLError;
+  /** An error that is made for the client: it is not changed. */
+  asItIs(error: GraphQLError): GraphQLError;
+}
+
+/** `unexpected` is called with bankql's own failures, to log them. */
+export function createMaskError(unexpected: (error: unknown) => void): MaskError {
+  // The masked errors: yoga may mask an error again after a plugin did.
+  const masked = new WeakSet<object>();
+  const asItIs = (error: GraphQLError): GraphQLError => {
+    masked.add(error);
+    return error;
+  };
+  const mask = (error: unknown): GraphQLError => {
+    try {
+      return masked.has(error as object) ? (error as GraphQLError) : asItIs(maskError(error, unexpected));
+    } catch {
+      // Even inspecting the error throws.
+      return internalError();
+    }
+  };
+  return Object.assign(mask, { asItIs });
+}
+
 /**
- * The error as the client sees it: one of bankql's codes and a message intended for clients. Anything but a
- * BankqlError or a GraphQLError becomes INTERNAL and is passed to `unexpected` for the log. Refusals are never
- * modified: the document cache shares them.
+ * The error as the client sees it: one of bankql's codes and a message intended for clients. A GraphQLError with another code is a
+ * plugin's, which keeps its extensions. Anything else becomes INTERNAL and is passed to `unexpected` for the log. Refusals are
+ * never modified: the document cache shares them.
  */
-export function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
+function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
   if (error instanceof RequestError) return error;
   const located = error instanceof GraphQLError ? error : null;
   const origin = originOf(error);
@@ -83,9 +101,13 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
     return placed(withoutStack(() => new GraphQLError(origin.message, { path, extensions })));
   }
   if (origin instanceof GraphQLError) {
-    const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);
     const { message } = located ?? origin;
-    return placed(new GraphQLError(truncate(message), { path, extensions: { code, retryable: false } }));
+    const own = [located, origin].find((each) => typeof each?.extensions.code === 'string')?.extensions;
+    const extensions =
+      isErrorCode(own?.code) || own === undefined
+        ? { code: own?.code ?? 'BAD_USER_INPUT', retryable: false }
+        : own;
+    return placed(new GraphQLError(truncate(message), { path, extensions }));
   }
   unexpected(origin);
   return placed(internalError(path));

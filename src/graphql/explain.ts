@@ -2,8 +2,8 @@ import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePa
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { knownResolver, sameAs } from '../executor/known-resolvers.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { PaymentService } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
 import type { CallOutcome } from '../schema/bank-session.ts';
 import { RequestError } from './errors.ts';
 import { withFields } from './map-fields.ts';
@@ -49,7 +49,7 @@ function createRecorder() {
   const started = performance.now();
   const recorded: { readonly call: RecordedCall; readonly key: string | null }[] = [];
   /** The fields that first requested each read, by the read's key. */
-  const askers = new Map<string, string>();
+  const firstPaths = new Map<string, string>();
   let current = '';
   let restCalls = 0;
 
@@ -60,8 +60,16 @@ function createRecorder() {
     source: RecordedCall['source'],
   ): RecordedCall {
     const offsetMs = tenths(start - started);
-    const asked = { path: current, operation: id, method, url };
-    const call = { ...asked, source, ...nothingKnown, offsetMs, milliseconds: null };
+    const call = {
+      path: current,
+      operation: id,
+      method,
+      url,
+      source,
+      ...nothingKnown,
+      offsetMs,
+      milliseconds: null,
+    };
     if (recorded.length < maxShown) recorded.push({ call, key });
     return call;
   }
@@ -89,8 +97,8 @@ function createRecorder() {
         current = outer;
       }
     },
-    asked(operation: Operation, key: string): void {
-      if (!askers.has(key)) askers.set(key, current);
+    requested(operation: Operation, key: string): void {
+      if (!firstPaths.has(key)) firstPaths.set(key, current);
       else note(operation, null, performance.now(), 'loader');
     },
     began,
@@ -115,7 +123,7 @@ function createRecorder() {
     get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
       const calls = recorded.map(({ call, key }) => ({
         ...call,
-        path: (key === null ? undefined : askers.get(key)) ?? call.path,
+        path: (key === null ? undefined : firstPaths.get(key)) ?? call.path,
       }));
       return { restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
     },
@@ -149,13 +157,20 @@ function recordedField(field: Field, recorder: CallRecorder): Field {
 }
 
 /**
- * The recorder of an operation's calls, and the schema with resolvers that report to it, by the value of the header
- * x-bankql-explain.
- * Errors: BAD_USER_INPUT.
+ * Records the calls of an operation, if the value of the header x-bankql-explain asks for them; otherwise null.
+ * Errors: BAD_USER_INPUT, also where requests may not ask.
  */
-export function explainCalls(header: string) {
+export function recorderFor(header: string | undefined, isAllowed: boolean): CallRecorder | null {
+  if (header === undefined) return null;
+  if (!isAllowed)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      `${explainHeader} is switched off here; the operator switches it on with EXPLORE=on.`,
+    );
   if (header !== 'calls') throw new RequestError('BAD_USER_INPUT', `${explainHeader} takes the value calls.`);
-  const recorder = createRecorder();
-  const observe = (schema: GraphQLSchema) => withFields(schema, (field) => recordedField(field, recorder));
-  return { recorder, observe };
+  return createRecorder();
 }
+
+/** The schema with resolvers that report to the recorder. */
+export const observedBy = (recorder: CallRecorder, schema: GraphQLSchema): GraphQLSchema =>
+  withFields(schema, (field) => recordedField(field, recorder));

@@ -1,7 +1,7 @@
 import type { BankClient } from '../bank/client.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
+import type { PaymentState } from '../payments/record.ts';
 import type { PaymentService } from '../payments/service.ts';
-import type { PaymentState } from '../payments/store/store.ts';
 
 /** A write of a mutation, as far as its result is known. */
 interface WriteEffect {

@@ -49,14 +49,14 @@ export class OperationActivity implements ReadUsage {
   #hasData = false;
   #isBrokenOff = false;
   /** The codes of failures that the answer contains as data. */
-  readonly #toldAsData: string[] = [];
+  readonly #codesInData: string[] = [];
 
   constructor(requestId: string) {
     this.requestId = requestId;
   }
 
   noteFailure(code: ErrorCode): void {
-    this.#toldAsData.push(code);
+    this.#codesInData.push(code);
   }
 
   /** Records the answer; a later answer replaces it. */
@@ -64,7 +64,7 @@ export class OperationActivity implements ReadUsage {
     this.status = status;
     this.bytes = Buffer.byteLength(body);
     const hasData = Object.values(data ?? {}).some((field) => field !== null);
-    this.#tell([...codesOf(errors), ...this.#toldAsData], hasData);
+    this.#conclude([...codesOf(errors), ...this.#codesInData], hasData);
   }
 
   /** Records that one of several results is sent. */
@@ -73,10 +73,10 @@ export class OperationActivity implements ReadUsage {
     this.bytes += Buffer.byteLength(json);
     // Data before an error stays valid.
     this.#hasData ||= hasData;
-    this.#tell([...this.codes, ...codesOf(errors), ...this.#toldAsData.splice(0)], this.#hasData);
+    this.#conclude([...this.codes, ...codesOf(errors), ...this.#codesInData.splice(0)], this.#hasData);
   }
 
-  #tell(codes: readonly string[], hasData: boolean): void {
+  #conclude(codes: readonly string[], hasData: boolean): void {
     this.codes = codes;
     this.outcome = codes.length === 0 ? 'ok' : hasData ? 'partial' : 'failed';
   }

@@ -1,9 +1,9 @@
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials, RequestCredentials } from '../bank/credentials.ts';
-import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget } from '../bank/shared-reads.ts';
 import type { ErrorCode } from '../errors.ts';
-import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
+import { AnswerBudget, AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
 import type { IncrementalForm } from '../executor/defer.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import type { Caller } from '../load/callers.ts';
@@ -13,16 +13,17 @@ import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type OperationLimits, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
+import type { ExecutableOperation, ParsedDocument } from './documents.ts';
+import { type MaskError, RequestError } from './errors.ts';
 import type { CallRecorder } from './explain.ts';
-import type { MutationEffects } from './mutation-effects.ts';
+import { MutationEffects } from './mutation-effects.ts';
 import type { OperationActivity } from './operation-activity.ts';
 import type { RequestHolder } from './request-holder.ts';
+import { type BoundedResultOptions, tooMuchBuilt } from './result.ts';
 
-/** The caller, and how the request was sent. */
-export interface EngineRequest {
+/** What the sender of an operation is, and wants, beside its parameters. */
+export interface OperationRequest {
   readonly credentials: RequestCredentials;
-  /** Creates the signal that aborts when the client disconnects; called only if something needs it. */
-  readonly signal?: (() => AbortSignal) | undefined;
   /**
    * Whether only queries are allowed, as in a GET, which a browser may send
    * unasked (when following a link, for example).
@@ -32,64 +33,90 @@ export interface EngineRequest {
   readonly incremental?: IncrementalForm | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
-  /** Counts the resources that the request uses (default: nothing is bounded). */
+  /** Counts the resources that the request uses, and knows when its client leaves (default: nothing is bounded). */
   readonly holder?:
-    | Pick<RequestHolder, 'isMutation' | 'isAbandoned' | 'takeValues' | 'reserveRoom'>
+    | Pick<RequestHolder, 'isMutation' | 'isAbandoned' | 'signal' | 'takeValues' | 'reserveRoom'>
     | undefined;
   /** Records the operation's activity (default: nothing is recorded). */
   readonly activity?: OperationActivity | null | undefined;
 }
 
-/** The objects that all requests of an engine share. */
-export interface RequestServices {
+/** The objects that all operations share. */
+export interface OperationServices {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
+  readonly mask: MaskError;
+  /** Plugins, which may make of an answer what they like. */
+  readonly plugins?: readonly unknown[] | undefined;
 }
 
 /**
- * One GraphQL operation while it is executed, and the context of its resolvers. It owns the operation's budget, its deadline and, in the
- * session, its reads and loaders.
+ * One GraphQL operation, from its parameters to its answer. It owns the budget of its answer, its deadline and, in the session,
+ * its reads and loaders. Resolvers and plugins find it as `context.bankql`.
  */
-export class OperationContext implements Context, ExecuteOptions, ReadBudget, SlicedOperation {
-  readonly payments: PaymentService;
-  readonly defaults: Defaults;
-  readonly budget: AnswerBudget;
+export class OperationContext
+  implements Context, ExecuteOptions, ReadBudget, SlicedOperation, BoundedResultOptions
+{
+  readonly request: OperationRequest;
   readonly caller: Caller;
-  /** Is aborted when the client has left. A mutation has none: it runs until it ends. */
-  readonly signal: AbortSignal | undefined;
-  /** The operation's writes and payments; null if it is no mutation. */
-  readonly effects: MutationEffects | null;
-  /** Records the operation's calls; null if the request did not ask for them. */
-  readonly recorder: CallRecorder | null;
-  readonly #services: RequestServices;
-  readonly #request: EngineRequest;
-  readonly #startedAt = performance.now();
+  readonly budget: AnswerBudget;
+  readonly maxBytes: number;
+  readonly defaults: Defaults;
+  payments: PaymentService;
+  hasBegun = false;
+  /** Its writes and payments; null if it is no mutation. */
+  effects: MutationEffects | null = null;
+  /** Records its calls; null if the request did not ask for them. */
+  recorder: CallRecorder | null = null;
+  readonly #services: OperationServices;
+  #startedAt = 0;
   #session: BankSession | null = null;
   #lists: ListWork | null = null;
-  #isCallerAsked = false;
+  #isCallerRead = false;
 
-  constructor(
-    services: RequestServices,
-    request: EngineRequest,
-    effects: MutationEffects | null,
-    recorder: CallRecorder | null,
-  ) {
-    const { payments, defaults, answerLimits } = services;
-    const { holder } = request;
-    const recorded = recorder?.payments(payments) ?? payments;
-    if (holder !== undefined) holder.isMutation = effects !== null;
-    this.budget = new AnswerBudget(answerLimits, holder);
-    this.caller = request.credentials.caller;
-    this.signal = effects === null ? request.signal?.() : undefined;
-    this.payments = effects?.payments(recorded) ?? recorded;
-    this.defaults = defaults;
-    this.effects = effects;
-    this.recorder = recorder;
+  constructor(services: OperationServices, request: OperationRequest) {
     this.#services = services;
-    this.#request = request;
+    this.request = request;
+    this.caller = request.credentials.caller;
+    this.budget = new AnswerBudget(services.answerLimits, request.holder);
+    this.maxBytes = services.answerLimits.bytes;
+    this.defaults = services.defaults;
+    this.payments = services.payments;
+  }
+
+  /** The requested operation. Errors: RequestError, also if the request may only read and this is a mutation. */
+  operationIn(document: ParsedDocument, name: string | null | undefined): ExecutableOperation {
+    const operation = document.find(name);
+    if (this.request.isReadOnly === true && operation.kind === 'mutation')
+      throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
+        http: { status: 405, headers: { Allow: 'POST' } },
+      });
+    return operation;
+  }
+
+  /** The operation is known, and valid: observers see it from now on. */
+  note(operation: ExecutableOperation): void {
+    const { activity } = this.request;
+    if (activity) activity.operation = operation;
+  }
+
+  /** Its time begins, and what it writes is recorded from now on. */
+  begin({ kind }: ExecutableOperation, recorder: CallRecorder | null): void {
+    const { holder } = this.request;
+    this.#startedAt = performance.now();
+    this.hasBegun = true;
+    if (holder !== undefined) holder.isMutation = kind === 'mutation';
+    if (recorder !== null) {
+      this.recorder = recorder;
+      this.payments = recorder.payments(this.payments);
+    }
+    if (kind === 'mutation') {
+      this.effects = new MutationEffects();
+      this.payments = this.effects.payments(this.payments);
+    }
   }
 
   /** The bank as the caller sees it. Many operations need none. */
@@ -100,38 +127,24 @@ export class OperationContext implements Context, ExecuteOptions, ReadBudget, Sl
 
   #openSession(): BankSession {
     const { bank, limits } = this.#services;
-    const { credentials, activity } = this.#request;
+    const { credentials, activity, holder } = this.request;
     return new BankSession({
       bank: this.effects?.bank(bank) ?? bank,
       credentials,
       limits,
-      deadline: new OperationDeadline({ deadline: this.#startedAt + limits.timeoutMs, signal: this.signal }),
+      endsAt: this.#startedAt + limits.timeoutMs,
+      // A mutation runs until it ends.
+      signal: this.effects === null ? holder?.signal : undefined,
       observer: this.recorder ?? undefined,
       usage: activity ?? undefined,
       readBudget: this,
     });
   }
 
-  /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
-  cancelReads(): void {
-    this.#session?.cancel();
-  }
-
-  /** Stale answers that were used, in the order of the reads. */
-  get stale(): readonly StaleAnswer[] {
-    return this.#session?.stale ?? [];
-  }
-
   /** The caller. After a resolver has read this, the answer may be private. */
   get credentials(): Credentials {
-    this.#isCallerAsked = true;
-    return this.#request.credentials;
-  }
-
-  /** Whether HTTP caches may keep the answer: the operation has read public data only, and has written nothing. */
-  get isCacheable(): boolean {
-    if (this.effects !== null || this.#isCallerAsked || this.#session === null) return false;
-    return this.#session.isPublic && this.#session.hasRead;
+    this.#isCallerRead = true;
+    return this.request.credentials;
   }
 
   get lists(): ListWork {
@@ -139,12 +152,8 @@ export class OperationContext implements Context, ExecuteOptions, ReadBudget, Sl
     return this.#lists;
   }
 
-  get operation(): SlicedOperation {
-    return this;
-  }
-
   noteFailure(code: ErrorCode): void {
-    this.#request.activity?.noteFailure(code);
+    this.request.activity?.noteFailure(code);
   }
 
   keep(bytes: number): boolean {
@@ -156,8 +165,60 @@ export class OperationContext implements Context, ExecuteOptions, ReadBudget, Sl
     return this.budget.keep(this.budget.bytes / valueBytes);
   }
 
-  /** Whether nobody needs the operation any more. */
+  /** Whether nobody needs the operation any more: the client has left, and it is no mutation. */
   isAbandoned(): boolean {
-    return this.signal?.aborted === true;
+    return this.effects === null && this.request.holder?.isAbandoned === true;
+  }
+
+  /**
+   * Whether HTTP caches may keep the answer: the operation has read public data only, and has written nothing. What a plugin shows or
+   * refuses may depend on anything, such as a cookie, so that its answer is its own caller's.
+   */
+  get isCacheable(): boolean {
+    if (this.#services.plugins?.length) return false;
+    if (this.effects !== null || this.#isCallerRead || this.#session === null) return false;
+    return this.#session.isPublic && this.#session.hasRead;
+  }
+
+  /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
+  cancelReads(): void {
+    this.#session?.cancel();
+  }
+
+  /**
+   * The result with its extensions. If a limit was exceeded, the reads are cancelled, the writes and payments are awaited, and the
+   * answer is one error, whose extensions say what the operation wrote or paid.
+   */
+  conclude(result: ExecutionResult): ExecutionResult | Promise<ExecutionResult> {
+    const limit = result.errors?.[0];
+    if (limit instanceof AnswerLimitError) {
+      this.cancelReads();
+      const error = limit.isTemporary ? tooMuchBuilt() : limit;
+      return this.effects === null
+        ? this.withoutData(error)
+        : this.effects.settled().then(() => this.withoutData(error));
+    }
+    const { extensions } = this;
+    return extensions === undefined ? result : { ...result, extensions };
+  }
+
+  /** The answer with this error in the place of its data; its extensions say what a mutation did. */
+  withoutData(cause: unknown): ExecutionResult {
+    const { mask } = this.#services;
+    const { message, extensions } = mask(cause);
+    const error = new GraphQLError(message, { extensions: { ...extensions, ...this.effects?.extensions } });
+    return { errors: [mask.asItIs(error)], data: null };
+  }
+
+  /** The answer's extensions; undefined if there is nothing to report. */
+  get extensions(): Readonly<Record<string, unknown>> | undefined {
+    const { recorder } = this;
+    // In the order of the reads.
+    const stale: readonly StaleAnswer[] = this.#session?.stale ?? [];
+    if (stale.length === 0 && recorder === null) return undefined;
+    return {
+      ...(stale.length === 0 ? {} : { stale }),
+      ...(recorder === null ? {} : { explain: recorder.explanation }),
+    };
   }
 }

@@ -13,8 +13,8 @@ export interface Persisted {
 export interface OperationParams {
   /** The document's text. */
   readonly query: string;
-  readonly operationName: string | null;
-  readonly variables: Readonly<Record<string, unknown>>;
+  readonly operationName?: string;
+  readonly variables: Record<string, unknown>;
 }
 
 /**
@@ -26,7 +26,7 @@ export function parseParams(raw: unknown, persisted: Persisted | null): Operatio
   const { operationName, variables } = params;
   return {
     query: textOf(params, persisted),
-    operationName: operationName ?? null,
+    ...(typeof operationName === 'string' && { operationName }),
     variables: variables ?? {},
   };
 }
@@ -35,7 +35,7 @@ export function parseParams(raw: unknown, persisted: Persisted | null): Operatio
 interface Members {
   readonly query?: string | null;
   readonly operationName?: string | null;
-  readonly variables?: Readonly<Record<string, unknown>> | null;
+  readonly variables?: Record<string, unknown> | null;
   readonly extensions?: Readonly<Record<string, unknown>> | null;
   readonly documentId?: string | null;
   readonly doc_id?: string | null;

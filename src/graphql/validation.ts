@@ -1,10 +1,13 @@
 import {
   type ASTVisitor,
   type DocumentNode,
+  type FieldNode,
   GraphQLError,
   type GraphQLSchema,
   getNamedType,
   isIntrospectionType,
+  Kind,
+  type SelectionNode,
   specifiedRules,
   type ValidationContext,
   type ValidationRule,
@@ -12,6 +15,7 @@ import {
 } from 'graphql';
 import { type ErrorCode, isErrorCode } from '../errors.ts';
 import { eachSelection, fragmentsOf } from '../executor/selection.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { isPayment } from '../schema/plugin/field-extensions.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
@@ -26,42 +30,45 @@ export interface DocumentRules {
   readonly introspection: boolean;
 }
 
-/** Parses a document and checks it against the schema and the rules. Errors: RequestError, the first violation, with others. */
-type CheckDocument = (text: string) => DocumentNode;
-
 /** How many violations are reported: a developer mends a few at a time, and collecting all of them costs time. */
 const maxViolations = 5;
 
-/** Creates the check of documents, for requests and, at the start, for the manifest. */
-export function createDocumentCheck({
-  schema = ownSchema,
-  documentLimits,
-  introspection,
-}: DocumentRules): CheckDocument {
+type ValidateDocument = (schema: GraphQLSchema, document: DocumentNode) => readonly RequestError[];
+
+/** Creates the validation of parsed documents. It returns the first violations. */
+export function createValidation({ introspection }: Pick<DocumentRules, 'introspection'>): ValidateDocument {
   const rules: readonly ValidationRule[] = [
     ...specifiedRules,
     OnePaymentRule,
+    SeenPaymentRule,
     ...(introspection ? [] : [NoIntrospectionRule]),
   ];
-  return (text) => {
-    // Sizes too are checked before validation, which takes time.
-    const document = parseDocument(text, documentLimits);
-    const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
+  const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
+  return (schema, document) =>
     // graphql adds an error that says that there are more.
-    const violations = validate(schema, document, rules, options).slice(0, maxViolations);
-    // A repeated message about another place adds nothing.
-    const [first, ...others] = violations.filter(
-      ({ message }, index) => violations.findIndex((each) => each.message === message) === index,
-    );
-    if (first === undefined) return document;
-    const refusal = documentError('GRAPHQL_VALIDATION_FAILED', first);
-    refusal.others = others.map((each) => documentError('GRAPHQL_VALIDATION_FAILED', each));
-    throw refusal;
+    toViolations(validate(schema, document, rules, options).slice(0, maxViolations));
+}
+
+/** Violations with their codes. A repeated message about another place adds nothing. */
+export const toViolations = (errors: readonly GraphQLError[]): readonly RequestError[] =>
+  errors
+    .filter(({ message }, index) => errors.findIndex((each) => each.message === message) === index)
+    .map((error) => documentError('GRAPHQL_VALIDATION_FAILED', error));
+
+/** Creates the whole check of a document, as at the start for the manifest. Errors: RequestError, the first violation. */
+export function createDocumentCheck(rules: DocumentRules): (text: string) => DocumentNode {
+  const { schema = ownSchema, documentLimits } = rules;
+  const validateDocument = createValidation(rules);
+  return (text) => {
+    const document = parseDocument(text, documentLimits);
+    const [violation] = validateDocument(schema, document);
+    if (violation !== undefined) throw violation;
+    return document;
   };
 }
 
-/** Errors: RequestError. */
-function parseDocument(text: string, limits: DocumentLimits): DocumentNode {
+/** Parses a document, and checks its size, before validation takes time. Errors: RequestError. */
+export function parseDocument(text: string, limits: DocumentLimits): DocumentNode {
   try {
     return parseWithin(text, limits);
   } catch (error) {
@@ -116,6 +123,74 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
           { nodes: operation, extensions: { code: 'LIMIT_EXCEEDED' } },
         ),
       );
+    },
+  };
+}
+
+/** When a field is delivered: with the first result, with it unless a condition leaves it out, or perhaps later (@defer). */
+type Delivery = 'first' | 'conditional' | 'later';
+
+function deliveryOf({ directives = [] }: SelectionNode, outer: Delivery): Delivery {
+  let delivery = outer;
+  for (const { name, arguments: given = [] } of directives) {
+    const isOff = given.some(({ value }) => value.kind === Kind.BOOLEAN && !value.value);
+    if (name.value === 'defer' && !isOff) return 'later';
+    if (delivery === 'first' && name.value !== 'defer') delivery = 'conditional';
+  }
+  return delivery;
+}
+
+/**
+ * Refuses a payment whose document defers every field that shows its failure: its first result would look like a success.
+ * A payment whose document selects no such field fails as an error of its field (payment-mutations.ts).
+ */
+function SeenPaymentRule(context: ValidationContext): ASTVisitor {
+  const fields = context.getSchema().getMutationType()?.getFields() ?? {};
+  const fragments = fragmentsOf(context.getDocument());
+
+  /** Visits the fields of an object; those of a named fragment once for each way in which it may be delivered. */
+  function eachField(
+    { selectionSet }: Pick<FieldNode, 'selectionSet'>,
+    outer: Delivery,
+    visit: (node: FieldNode, delivery: Delivery) => void,
+    entered = new Set<string>(),
+  ): void {
+    for (const node of selectionSet?.selections ?? []) {
+      const delivery = deliveryOf(node, outer);
+      if (node.kind === Kind.FIELD) visit(node, delivery);
+      else if (node.kind === Kind.INLINE_FRAGMENT) eachField(node, delivery, visit, entered);
+      else if (!entered.has(`${delivery} ${node.name.value}`)) {
+        entered.add(`${delivery} ${node.name.value}`);
+        eachField(fragments[node.name.value] ?? {}, delivery, visit, entered);
+      }
+    }
+  }
+
+  return {
+    OperationDefinition(operation) {
+      if (operation.operation !== 'mutation') return;
+      /** When the fields are delivered that show the failure of each payment. */
+      const shown = new Map<string, Set<Delivery>>();
+      eachField(operation, 'first', (payment, outer) => {
+        const field = fields[payment.name.value];
+        if (field === undefined || !isPayment(field)) return;
+        const deliveries = getOrMake(shown, payment.alias?.value ?? payment.name.value, () => new Set());
+        eachField(payment, outer, (node, delivery) => {
+          if (node.name.value === 'userErrors') deliveries.add(delivery);
+          if (node.name.value !== 'payment') return;
+          eachField(node, delivery, (member, own) => {
+            if (member.name.value === 'state') deliveries.add(own);
+          });
+        });
+      });
+      for (const [name, deliveries] of shown)
+        if (deliveries.has('later') && !deliveries.has('first'))
+          context.reportError(
+            new GraphQLError(
+              `The first result of "${name}" would hide that its payment failed: select userErrors, or payment { state }, without @defer and without a condition.`,
+              { nodes: operation },
+            ),
+          );
     },
   };
 }

@@ -1,106 +1,175 @@
-import type { ExecutionResult } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import {
+  createYoga,
+  type GraphQLParams,
+  isAsyncIterable,
+  type Plugin,
+  type YogaInitialContext,
+} from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
 import type { AnswerLimits } from '../executor/answer-budget.ts';
+import { execute as executePrepared } from '../executor/execute.ts';
 import { slices } from '../load/slices.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
-import type { EngineRequest } from './operation-context.ts';
-import type { BankqlPlugin, PluginContext } from './plugin-context.ts';
-import { useBoundedAnswers } from './use-bounded-answers.ts';
-import { type DocumentsOptions, useDocuments } from './use-documents.ts';
-import { useExecution } from './use-execution.ts';
-import { createMaskError, maskedErrors } from './use-masked-errors.ts';
+import { executeDeferred } from './deferred-results.ts';
+import { type DocumentCacheOptions, Documents, type ExecutableOperation } from './documents.ts';
+import { createMaskError, internalError } from './errors.ts';
+import { observedBy, recorderFor } from './explain.ts';
+import { OperationContext, type OperationRequest } from './operation-context.ts';
+import { type Persisted, parseParams } from './params.ts';
+import { boundedResult, type Result } from './result.ts';
+import { type BankqlPlugin, useBoundedResults, usePipeline, type YogaContext } from './use-pipeline.ts';
 
-export interface YogaOptions extends DocumentsOptions {
+export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly defaults: Defaults;
+  /** The default is that of schema.graphql. */
+  readonly schema?: GraphQLSchema;
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
+  /** Documents that requests name by an id; null (the default): requests send their documents. */
+  readonly persisted?: Persisted | null | undefined;
   /** Whether requests may ask for an explanation (default: they are refused). */
   readonly explains?: boolean | undefined;
-  /** Further plugins of yoga or Envelop. They see each operation, whichever way it is served. */
+  /** Plugins of yoga or Envelop. Their hooks for operations see each operation; hooks of HTTP see nothing. */
   readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
 }
-
-/** The result of an operation, or the several ones of an operation with @defer, each with its JSON. */
-export type Results = ExecutionResult | AsyncIterable<{ stringify(): string }>;
 
 /** The part of a Fetch request that plugins read. */
 type PluginRequest = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
 };
 
-/** How operations are executed: the plugins of a yoga server, one for each step. */
+/** bankql's yoga server, and the life of an operation in it. */
 export function createBankqlYoga(options: YogaOptions) {
-  const { bank, payments, answerLimits, defaults, limits, schema = ownSchema } = options;
-  const { explains = false, plugins = [], unexpected } = options;
-  const mask = createMaskError(unexpected);
-  const yoga = createYoga<PluginContext>({
+  const { schema = ownSchema, persisted = null, explains = false, plugins = [] } = options;
+  const mask = createMaskError(options.unexpected);
+  const services = { ...options, mask };
+  const documents = new Documents({ ...options, pinned: persisted?.documents.parsed });
+
+  /**
+   * The life of an operation: its parameters, document, variables, execution and answer. If there are plugins, yoga's pipeline
+   * takes the same steps, with their hooks in between (use-pipeline.ts).
+   * Errors: those of each step.
+   */
+  function executeParams({ params, context }: { params: GraphQLParams; context: YogaContext }) {
+    const { bankql } = context;
+    const document = documents.parse(params.query ?? '');
+    const operation = bankql.operationIn(document, params.operationName);
+    const errors = document.violationsIn(schema);
+    if (errors.length > 0) return { errors };
+    bankql.note(operation);
+    const result = executeOperation(operation, schema, params.variables ?? {}, context);
+    return result instanceof Promise
+      ? result.then((settled) => answerOf(settled, bankql))
+      : answerOf(result, bankql);
+  }
+
+  /** Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls. */
+  function executeOperation(
+    operation: ExecutableOperation,
+    executed: GraphQLSchema,
+    rawVariables: Readonly<Record<string, unknown>>,
+    context: YogaContext,
+  ): Result | Promise<Result> {
+    const { bankql } = context;
+    const recorder = recorderFor(bankql.request.explain, explains);
+    bankql.begin(operation, recorder);
+    const variables = operation.variablesOf(executed, rawVariables);
+    const prepared =
+      recorder === null ? operation.preparedFor(executed) : operation.prepare(observedBy(recorder, executed));
+    return bankql.request.incremental !== undefined && operation.usesIncremental
+      ? executeDeferred(prepared, variables, context, mask)
+      : executePrepared(prepared, context, variables, bankql);
+  }
+
+  /** The answer that is sent: concluded, with its errors masked, and within its limits. */
+  function answerOf(result: Result, bankql: OperationContext): Result | Promise<Result> {
+    if (isAsyncIterable(result)) return result;
+    const concluded = bankql.conclude(result);
+    return concluded instanceof Promise
+      ? concluded.then((settled) => boundedResult(masked(settled), bankql))
+      : boundedResult(masked(concluded), bankql);
+  }
+
+  const masked = (result: ExecutionResult): ExecutionResult =>
+    result.errors === undefined ? result : { ...result, errors: result.errors.map(mask) };
+
+  /** The answer to a request that fails before its operation is executed. */
+  const toErrorResult = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
+
+  const useParams: BankqlPlugin = {
+    onParams({ params, setParams, setParamsHandler }) {
+      setParams(parseParams(params, persisted));
+      if (plugins.length === 0) setParamsHandler(executeParams);
+    },
+  };
+
+  const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    // Node's own classes: servers in which bankql is mounted expect them.
+    // Node's own classes, for plugins.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // The door does this for both lanes (rules.ts).
+    // The door does this (http/rules.ts).
     cors: false,
     batching: false,
     multipart: false,
     maxRequestBodySize: false,
-    // The cache of use-documents also keeps refusals and plans, and bounds the memory of them all.
+    // The cache of documents.ts also keeps refusals and plans, and bounds the memory of them all.
     parserAndValidationCache: false,
     logging: false,
-    maskedErrors: maskedErrors(mask),
+    maskedErrors: { errorMessage: internalError().message, isDev: false, maskError: mask },
     plugins: [
-      useDocuments(options, mask),
-      useExecution({ bank, payments, defaults, limits, answerLimits }, explains, mask),
-      ...plugins,
-      useBoundedAnswers(answerLimits.bytes, mask),
+      useParams,
+      ...(plugins.length === 0
+        ? []
+        : [usePipeline(documents, executeOperation), ...plugins, useBoundedResults()]),
     ],
   });
 
-  /** The answer to a request that fails before its operation is known. */
-  const toErrorResult = (error: unknown): ExecutionResult => ({ errors: mask.all(error) });
+  function resultOf(params: unknown, request: OperationRequest, fetchRequest: PluginRequest) {
+    // The operation may have waited.
+    if (request.holder?.isAbandoned === true) return { data: null };
+    const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
+    const context = { bankql: new OperationContext(services, request) };
+    try {
+      const result = yoga.getResultForParams(payload, context as YogaInitialContext & YogaContext);
+      return result instanceof Promise ? result.then(asResult, toErrorResult) : asResult(result);
+    } catch (error) {
+      return toErrorResult(error);
+    }
+  }
 
   /**
-   * Executes the requested operation without Fetch's objects. It never throws and never rejects. An error's
-   * `extensions.http` is for the handler (respond.ts). An answer with older data has
+   * Executes the requested operation. It never throws and never rejects. An error's
+   * `extensions.http` is for the handler (http/respond.ts). An answer with older data has
    * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
    * was written or paid.
    */
   function execute(
     params: unknown,
-    asking: EngineRequest & { readonly incremental?: undefined },
-    request?: PluginRequest,
+    request: OperationRequest & { readonly incremental?: undefined },
+    fetchRequest?: PluginRequest,
   ): ExecutionResult | Promise<ExecutionResult>;
   function execute(
     params: unknown,
-    asking: EngineRequest,
-    request: PluginRequest,
-  ): Results | Promise<Results>;
+    request: OperationRequest,
+    fetchRequest: PluginRequest,
+  ): Result | Promise<Result>;
   function execute(
     params: unknown,
-    asking: EngineRequest,
-    request: PluginRequest = withoutHttp,
-  ): Results | Promise<Results> {
-    return slices.begin(asking.credentials.caller, () => {
-      // The operation may have waited.
-      if (asking.holder?.isAbandoned === true) return { data: null };
-      try {
-        const result = yoga.getResultForParams({ params: params as object, request: request as Request }, {
-          asking,
-        } as never);
-        return result instanceof Promise ? result.then(asResults, toErrorResult) : asResults(result);
-      } catch (error) {
-        return toErrorResult(error);
-      }
-    });
+    request: OperationRequest,
+    fetchRequest: PluginRequest = withoutHttp,
+  ): Result | Promise<Result> {
+    return slices.begin(request.credentials.caller, () => resultOf(params, request, fetchRequest));
   }
 
   return { execute, toErrorResult };
@@ -108,4 +177,4 @@ export function createBankqlYoga(options: YogaOptions) {
 
 const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
 
-const asResults = (results: unknown) => results as Results;
+const asResult = (result: unknown) => result as Result;

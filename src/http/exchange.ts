@@ -88,7 +88,9 @@ export class NodeExchange implements Exchange {
     const response = this.#response;
     if (state === 'begun') response.destroy();
     if (state !== 'waiting') return;
-    if (status !== 204) response.shouldKeepAlive = false;
+    const { 'content-length': length = '0', 'transfer-encoding': coding } = this.request.headers;
+    // The body is not read to its end.
+    if (length !== '0' || coding !== undefined) response.shouldKeepAlive = false;
     response.writeHead(status, [...headers]);
     response.end(body === '' ? undefined : body);
   }

@@ -4,7 +4,7 @@ import { credentialHeaders } from '../bank/credentials.ts';
 import { type HttpExtension, shownError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
-import { BoundedResult, noRoom } from '../graphql/result.ts';
+import { BoundedResult, noRoom, shortAnswer } from '../graphql/result.ts';
 import type { MediaType } from './accept.ts';
 import type { Body, WholeAnswer } from './exchange.ts';
 
@@ -60,9 +60,6 @@ const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
 
 const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
-
-/** Answers up to this length, in bytes, are sent even without room: nearly all answers to payments are shorter. */
-export const shortAnswer = 16_384;
 
 /**
  * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see

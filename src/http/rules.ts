@@ -78,20 +78,19 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
-/** Whether this is a type for operations. A page of another origin could send some other types without a preflight. */
-const isJsonType = (type: string | null | undefined): boolean =>
-  /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
-
-/** Why a body of this type cannot be read, if the type names another character set than UTF-8, the one of JSON. */
-function charsetProblem(type = ''): string | null {
-  // Most have no parameters, and need no parser.
-  const charset = type.includes(';') ? parseMediaType(type.toLowerCase())?.params.get('charset') : null;
-  if (/^utf-?8$/.test(charset ?? 'utf-8')) return null;
-  return "The body's charset is not UTF-8: send the body in UTF-8.";
+/**
+ * Why a body of this type is not read: pages of other origins could send some other types without a preflight, and JSON is UTF-8. Null
+ * if it is.
+ */
+function typeProblem(type: string): string | null {
+  if (!/^application\/(graphql-response\+)?json\s*(;|$)/i.test(type))
+    return 'Send the operation as application/json.';
+  const charset = parseMediaType(type.toLowerCase())?.params.get('charset') ?? 'utf-8';
+  return /^utf-?8$/.test(charset) ? null : "The body's charset is not UTF-8: send the body in UTF-8.";
 }
 
 /** Why a body in these encodings cannot be read; null if it is sent as it is. */
-const encodingProblem = (encodings: string): string | null =>
+const encodingProblem = (encodings = ''): string | null =>
   encodings.split(',').every((each) => /^\s*(?:identity)?\s*$/i.test(each))
     ? null
     : 'The body has a Content-Encoding, and this server does not decompress requests: send the body uncompressed.';
@@ -122,9 +121,9 @@ function findRefusal(
   if (Number(headers['content-length'] ?? 0) > maxRequestBytes)
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
-  if (!isJsonType(headers['content-type']))
-    return { status: 415, message: 'Send the operation as application/json.' };
-  const problem =
-    charsetProblem(headers['content-type']) ?? encodingProblem(headers['content-encoding'] ?? '');
+  const { 'content-type': type = '', 'content-encoding': encodings } = headers;
+  // Nearly all clients send this one type, and no encoding.
+  if (type === 'application/json' && encodings === undefined) return null;
+  const problem = typeProblem(type) ?? encodingProblem(encodings);
   return problem === null ? null : { status: 415, message: problem };
 }

@@ -1,16 +1,7 @@
-import type { ExecutionResult } from 'graphql';
+import type { Payload } from '../graphql/result.ts';
 import type { IncrementalStream } from './accept.ts';
 import type { StreamedAnswer, WholeAnswer } from './exchange.ts';
 import type { GraphQLHttpResponse } from './respond.ts';
-
-/** One of several results, which writes its own JSON. */
-export interface Payload {
-  stringify(): string;
-}
-
-export const areSeveral = (
-  results: ExecutionResult | AsyncIterable<Payload>,
-): results is AsyncIterable<Payload> => Symbol.asyncIterator in results;
 
 /** How results are framed in a media type. */
 interface Framing {
@@ -44,7 +35,10 @@ const framings: Readonly<Record<IncrementalStream['type'], Framing>> = {
 const pingMs = 12_000;
 
 /** The answer with the several results of an operation, in the form that the client accepts. */
-export function streamOf(results: AsyncIterable<Payload>, { type, spec }: IncrementalStream): StreamedAnswer {
+export function streamOf(
+  results: AsyncIterable<Pick<Payload, 'stringify'>>,
+  { type, spec }: IncrementalStream,
+): StreamedAnswer {
   const framing = framings[type];
   const contentType = `${framing.contentType}; ${spec}`;
   return {
@@ -55,7 +49,10 @@ export function streamOf(results: AsyncIterable<Payload>, { type, spec }: Increm
   };
 }
 
-async function* framed(results: AsyncIterable<Payload>, { start, of, end, ping }: Framing) {
+async function* framed(
+  results: AsyncIterable<Pick<Payload, 'stringify'>>,
+  { start, of, end, ping }: Framing,
+) {
   yield start;
   const iterator = results[Symbol.asyncIterator]();
   try {

@@ -6,9 +6,10 @@ import {
   isErrorCode,
   requestSentNothing,
 } from '../errors.ts';
-import { payerOf, recordId } from './record.ts';
+import { payerOf, recordId } from './caller.ts';
+import type { PaymentRecord } from './record.ts';
 import type { PaymentIntent, PaymentOperation } from './service.ts';
-import { type PaymentRecord, StoreUnavailable } from './store/store.ts';
+import { StoreUnavailable } from './store/store.ts';
 
 /** The errors of payments: what clients read, and which refusals the metrics count. */
 

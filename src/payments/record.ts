@@ -1,34 +1,116 @@
-import { createHmac, hash } from 'node:crypto';
+import { z } from 'zod';
 import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import type { Body } from '../contract/record.ts';
 import type { accountRef, money } from '../contract/shared-parts.ts';
-import { BankqlError, badUserInput } from '../errors.ts';
-import { type PaymentRecord, paymentStates } from './store/store.ts';
+import { badUserInput } from '../errors.ts';
+import { hashCaller, hashPayer, type Payer, recordId, sha256 } from './caller.ts';
 
-/** The caller, by whom a payment is looked up. */
-export interface Payer {
-  /** Auth-Provider-Name and Auth-ID. */
-  readonly caller: readonly [provider: string, id: string];
-  /** Unless the caller's identity is proven, a payment is shown only to the subscription key that made it. */
-  readonly subscriptionKey: string;
-  readonly isProven?: boolean;
+/**
+ * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
+ * executed it; it is never sent again.
+ */
+export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;
+const paymentState = z.enum(paymentStates);
+export type PaymentState = z.infer<typeof paymentState>;
+
+/** Whether nothing but the end of the retention follows this state. */
+export const isFinished = (state: string): boolean => state === 'DONE' || state === 'REJECTED';
+
+/** One change of a payment's state, for its history. Unknown fields are absent. */
+const paymentEvent = z.object({
+  state: paymentState,
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  /** The process that made the change; absent if a lease ended, because any process may be the first to notice this. */
+  replica: z.string().optional(),
+  /** The X-Request-Id of the request that made the change. */
+  requestId: z.string().optional(),
+  status: z.number().optional(),
+  code: z.string().optional(),
+  bankText: z.string().optional(),
+  settledBy: z.string().optional(),
+  /** The operator who recovered the payment from a log. */
+  recoveredBy: z.string().optional(),
+});
+export type PaymentEvent = Readonly<z.infer<typeof paymentEvent>>;
+
+/**
+ * The stored record of one payment. It contains no credential. Every text is bounded. Times are milliseconds since 1970 by the
+ * database's clock.
+ */
+export const paymentRecord = z.object({
+  /** SHA-256, in hex, of the caller (Auth-Provider-Name, Auth-ID) and the idempotency key. */
+  id: z.string(),
+  /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
+  caller: z.string(),
+  /**
+   * The caller with this subscription key, hashed under the store's secret (hashPayer): the caller's own payments are listed by
+   * it.
+   */
+  payer: z.string(),
+  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of the request without the prefix of the bank's address. */
+  fingerprint: z.string(),
+  state: paymentState,
+  /** The REST operation's id. */
+  operation: z.string(),
+  /** The paying account, which is in the path. */
+  bankId: z.string(),
+  accountId: z.string(),
+  /** The payee's account, as far as the request names it. */
+  toBankId: z.string().nullable(),
+  toAccountId: z.string().nullable(),
+  currency: z.string().nullable(),
+  /** An exact decimal. */
+  amount: z.string().nullable(),
+  /** The purpose of the payment, as the client describes it. */
+  description: z.string().nullable(),
+  /** Chosen by the client, as it was sent. */
+  idempotencyKey: z.string(),
+  /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
+  trackId: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
+  leaseUntil: z.number(),
+  /** The bank's answer as JSON text with exact amounts; null if there was no answer. */
+  answer: z.string().nullable(),
+  /** The error code that the mutation answered with; null if it succeeded. */
+  code: z.string().nullable(),
+  /** The bank's HTTP status; null if none arrived. */
+  status: z.number().nullable(),
+  /** The error's message, which holds no secret; null if it succeeded. */
+  message: z.string().nullable(),
+  /** The bank's text for the operator, shortened and without credentials; null if the bank gave none. */
+  bankText: z.string().nullable(),
+  /** The person who settled an UNKNOWN record, and the reason; null if nobody did. */
+  settledBy: z.string().nullable(),
+  /** The X-Request-Id of the request that sent the payment; null if it had no such id. */
+  requestId: z.string().nullable(),
+  /** The process that sent it: its host and process id; null if not known. */
+  replica: z.string().nullable(),
+  /** Every change of its state, oldest first. The store appends to it. */
+  history: z.array(paymentEvent).readonly(),
+  /** Whether the record was found damaged, so that only the values of the store's columns are known; absent if not. */
+  damaged: z.literal(true).optional(),
+});
+export type PaymentRecord = Readonly<z.infer<typeof paymentRecord>>;
+
+/** Whether it is not known what a payment was, nor how it ended: its record is damaged, and no operator has settled it yet. */
+export const isUnreadable = ({ damaged, state }: Pick<PaymentRecord, 'damaged' | 'state'>): boolean =>
+  damaged === true && !isFinished(state);
+
+/** How a payment ended, as far as bankql knows. */
+export interface PaymentOutcome
+  extends Pick<PaymentRecord, 'answer' | 'code' | 'status' | 'message' | 'bankText'> {
+  readonly state: Exclude<PaymentState, 'PENDING'>;
 }
 
-/** Errors: MISSING_CREDENTIALS. */
-export function payerOf({ authProviderName, authId, subscriptionKey, isProven = false }: Credentials): Payer {
-  if (authProviderName === null || authId === null || subscriptionKey === null) {
-    throw new BankqlError(
-      'MISSING_CREDENTIALS',
-      'A payment belongs to a caller: it needs the request headers Ocp-Apim-Subscription-Key, Auth-Provider-Name and Auth-ID.',
-    );
-  }
-  return { caller: [authProviderName, authId], subscriptionKey, isProven };
-}
-
-/** The id of the record of a payer's payment with this key. */
-export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
-  sha256([...caller, idempotencyKey]);
+/**
+ * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
+ * path and body.
+ */
+const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
 /**
  * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
@@ -41,18 +123,10 @@ export function belongsTo(payer: Payer, record: PaymentRecord, secret: string): 
 }
 
 /** The fingerprint of a record that was made from a log, which contains neither the subscription key nor the whole request. */
-const noFingerprint = '';
+export const noFingerprint = '';
 
 export const isFromLog = ({ fingerprint, damaged }: PaymentRecord): boolean =>
   fingerprint === noFingerprint && !damaged;
-
-/** Whether an attempt repeats the request of an earlier record with the same key, as far as that record tells. */
-export function isSameRequest(earlier: PaymentRecord, attempt: PaymentRecord): boolean {
-  if (earlier.damaged)
-    return earlier.accountId === attempt.accountId && earlier.toAccountId === attempt.toAccountId;
-  if (isFromLog(earlier)) return sentDetails.every((name) => earlier[name] === attempt[name]);
-  return earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
-}
 
 /** The details of a request that a log contains. */
 const sentDetails = [
@@ -63,31 +137,15 @@ const sentDetails = [
   'toAccountId',
   'currency',
   'amount',
-] as const satisfies (keyof AuditEntry)[];
+] as const satisfies (keyof PaymentRecord)[];
 
-/**
- * The caller's pseudonym in records and logs. Auth-IDs can be guessed, so the hash is keyed: without the store's secret
- * nobody can find out by trial whose payment it is.
- * Shape: HMAC-SHA-256 in hex.
- */
-export const hashCaller = (secret: string, provider: string, id: string): string =>
-  hashUnderSecret(secret, [provider, id]);
-
-/**
- * The caller together with the subscription key. If the caller's identity is not proven, it finds only payments with the same
- * pair. Shape: as hashCaller.
- */
-export const hashPayer = (secret: string, { caller, subscriptionKey }: Payer): string =>
-  hashUnderSecret(secret, [...caller, subscriptionKey]);
-
-const hashUnderSecret = (secret: string, values: readonly string[]): string =>
-  createHmac('sha256', secret).update(sha256(values)).digest('hex');
-
-/**
- * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
- * path and body.
- */
-const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
+/** Whether an attempt repeats the request of an earlier record with the same key, as far as that record tells. */
+export function isSameRequest(earlier: PaymentRecord, attempt: PaymentRecord): boolean {
+  if (earlier.damaged)
+    return earlier.accountId === attempt.accountId && earlier.toAccountId === attempt.toAccountId;
+  if (isFromLog(earlier)) return sentDetails.every((name) => earlier[name] === attempt[name]);
+  return earlier.fingerprint.split('.')[1] === attempt.fingerprint.split('.')[1];
+}
 
 /**
  * The record of a payment that is about to be sent.
@@ -130,51 +188,6 @@ export function pendingRecord(
     history: [],
   };
 }
-
-export const auditedStates = [...paymentStates, 'NOT_SENT', 'RELEASED'] as const;
-
-/**
- * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
- * leaves a line whatever happens then. NOT_SENT and RELEASED say that the key is free again: because nothing was sent, or
- * because the bank did not accept the caller's credentials (401). Holds no credential, no idempotency key and no
- * text of the client's own.
- */
-export interface AuditEntry
-  extends Pick<
-    PaymentRecord,
-    | ('id' | 'caller' | 'operation' | 'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency')
-    | ('amount' | 'trackId' | 'createdAt' | 'updatedAt' | 'code' | 'status' | 'bankText')
-    | ('requestId' | 'replica')
-  > {
-  readonly state: (typeof auditedStates)[number];
-}
-
-export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const { id, caller, operation, bankId, accountId, toBankId, toAccountId, currency } = record;
-  const { amount, trackId, createdAt, updatedAt, code, status, bankText, requestId, replica } = record;
-  return {
-    ...{ id, caller, operation, bankId, accountId, toBankId, toAccountId, currency },
-    ...{ amount, trackId, createdAt, updatedAt, code, status, bankText, requestId, replica, state },
-  };
-}
-
-/** A record of a payment that only the audit log names. The protocol determines its state. */
-export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
-  ...entry,
-  payer: '',
-  fingerprint: noFingerprint,
-  state: 'PENDING',
-  description: null,
-  idempotencyKey: '',
-  leaseUntil: entry.createdAt,
-  answer: null,
-  message: null,
-  settledBy: null,
-  history: [],
-});
-
-/** SHA-256 of the values as JSON, which separates them unambiguously. */
-const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));
 
 /** The payer (the path's account), the payee, the amount and the purpose. */
 type PaymentDetails = Pick<

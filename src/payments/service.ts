@@ -9,6 +9,8 @@ import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, type StrangeAnswer } from './answer/classify.ts';
 import { type BankWords, noBankWords } from './answer/payment-words.ts';
 import { readStoredResponse } from './answer/stored-response.ts';
+import { type AuditEntry, auditEntry } from './audit.ts';
+import { hashCaller, hashPayer, type Payer, payerOf, recordId } from './caller.ts';
 import {
   type FailedPayment,
   failedPayment,
@@ -29,30 +31,18 @@ import {
 } from './errors.ts';
 import { maySend, recordLost } from './protocol.ts';
 import {
-  type AuditEntry,
-  auditEntry,
   belongsTo,
-  hashCaller,
-  hashPayer,
   isFromLog,
   isSameRequest,
-  type Payer,
+  isUnreadable,
   type PaymentInput,
-  payerOf,
+  type PaymentOutcome,
+  type PaymentRecord,
   paymentDetails,
   pendingRecord,
-  recordId,
   textsOf,
 } from './record.ts';
-import {
-  isUnreadable,
-  type OnPage,
-  type PaymentOutcome,
-  type PaymentQuery,
-  type PaymentRecord,
-  type PaymentStore,
-  StoreUnavailable,
-} from './store/store.ts';
+import { type OnPage, type PaymentQuery, type PaymentStore, StoreUnavailable } from './store/store.ts';
 
 /** An operation that moves money or requests a transfer. */
 export type PaymentOperation = Operation & { readonly kind: 'payment'; readonly body: z.ZodObject };

@@ -4,14 +4,13 @@ import { accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { findCounterparty, OtherAccount } from './other-account.ts';
-import { restId } from './plugin/global-id.ts';
 
 /** An account as another record names it. What it leaves out is that of the record. */
 export const AccountRef = builder.bankPart(accountRef);
 
 builder.objectFields(AccountRef, (t) => ({
   account: t.link(Account, {
-    description: 'The account; null if the record names none. REST: getAccountsScope.',
+    description: 'The account; null if the record names none.',
     args: {
       viewId: t.arg.id({
         description: "The view for reading the account; the record's by default.",
@@ -23,19 +22,18 @@ builder.objectFields(AccountRef, (t) => ({
       return {
         bankId: validateBankId('a bank', unwrap(record.bank_id) || bankId),
         accountId: validateBankId('an account', accountId),
-        viewId: restId('viewId', otherViewId ?? viewId ?? defaults.viewId),
+        viewId: otherViewId ?? viewId ?? defaults.viewId,
       };
     },
   }),
   counterparty: t.field({
     type: OtherAccount,
-    description:
-      'The payee as a counterparty; null if the payer has no such counterparty. REST: getOtherAccounts.',
-    resolve: ({ record, bankId, accountId: payerId, viewId }, _args, context) => {
+    description: 'The payee as a counterparty; null if the payer has no such counterparty.',
+    resolve: ({ record, bankId, accountId: payerId, viewId }, _args, { bankql }) => {
       const accountId = unwrap(record.account_id);
       if (!accountId || !payerId) return null;
-      const payer = { bankId, accountId: payerId, viewId: viewId ?? context.defaults.viewId };
-      return findCounterparty(payer, accountId, context);
+      const payer = { bankId, accountId: payerId, viewId: viewId ?? bankql.defaults.viewId };
+      return findCounterparty(payer, accountId, bankql);
     },
   }),
 }));

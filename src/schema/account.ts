@@ -10,7 +10,6 @@ import { Customer } from './customer.ts';
 import { forged } from './plugin/global-id.ts';
 import { checkPage, Page } from './plugin/list.ts';
 import type { Listed } from './plugin/list-item.ts';
-import { noteOtherId } from './plugin/node.ts';
 
 /** A list of getAccountsScope, by its path. Without a scope, it is the one that a single account is read from. */
 interface ListIds extends ViewIds {
@@ -75,15 +74,10 @@ function accountsIn(list: readonly AccountRecord[], { bankId, accountId, viewId 
 }
 
 /** The only account of a list, whatever its id; null if there are several. */
-function onlyAccount(
-  accounts: readonly AccountRecord[],
-  { accountId }: ViewIds,
-  context: ReadContext,
-): AccountRecord | null {
+function onlyAccount(accounts: readonly AccountRecord[]): AccountRecord | null {
   const [only] = accounts;
   if (only === undefined || accounts.length > 1) return null;
   unwrap(unwrap(only).id);
-  noteOtherId(context, getAccountsScope, accountId, only, accounts);
   return only;
 }
 
@@ -95,26 +89,25 @@ builder.bankNode(Account, {
     }),
     accountId: t.exposeID('accountId', {
       description:
-        "The bank's id; the requested one if it answers none. Null for an account that the bank lists without an id among others. REST `id`.",
+        "The bank's id; the requested one if it answers none. Null for an account that the bank lists without an id among others.",
     }),
     view: t.link(Account, {
-      description: 'The same account through another of its views. REST: getAccountsScope.',
+      description: 'The same account through another of its views.',
       args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
     }),
     views: t.field({
       type: [Account],
       nullable: { list: true, items: true },
-      description: 'The account as its views show it, which the bank lists. REST: getAccountsScope.',
+      description: 'The account as its views show it, which the bank lists.',
       fromIds: true,
-      async resolve(ids, _args, context) {
+      async resolve(ids, _args, { bankql }) {
         const list = { ...Account.pathOf(ids), scope: 'views' as const };
-        const accounts = await context.session.loaders.accountsScope.load(list);
-        return new Page(accounts, checkPage({}), Account.nodesIn(accounts, list), context).nodes;
+        const accounts = await bankql.session.loaders.accountsScope.load(list);
+        return new Page(accounts, checkPage({}), Account.nodesIn(accounts, list), bankql).nodes;
       },
     }),
     owners: t.links(Customer, {
-      description:
-        'The customers that `ownerIds` names; one that cannot be read is null with an error. REST: getCustomer for each distinct owner.',
+      description: 'The customers that `ownerIds` names; one that cannot be read is null with an error.',
       entries: ({ record }) => record.owners,
       ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     }),
@@ -134,12 +127,12 @@ const viewOf = (
 
 builder.objectFields(Bank, (t) => ({
   account: t.link(Account, {
-    description: 'An account through one of its views. REST: getAccountsScope.',
+    description: 'An account through one of its views.',
     args: whichAccount,
     ids: viewOf,
   }),
   accounts: t.bankList(Account, {
-    description: 'The accounts that the caller may use, as this one lists them. REST: getAccountsScope.',
+    description: 'The accounts that the caller may use, as this one lists them.',
     args: whichAccount,
     ids: (bank, args, context) => ({ ...viewOf(bank, args, context), scope: 'permissions' as const }),
   }),

@@ -1,7 +1,7 @@
 import type { Drift } from '../bank/answer.ts';
 import type { BankClient, BankRead } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
-import type { OperationDeadline } from '../bank/deadline.ts';
+import { OperationDeadline } from '../bank/deadline.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
@@ -21,10 +21,10 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Observes an operation's calls, for the explanation (engine/explain.ts). Its methods must not throw. */
+/** Observes an operation's calls, for the explanation (graphql/explain.ts). Its methods must not throw. */
 interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
-  readonly asked: (operation: Operation, key: string) => void;
+  readonly requested: (operation: Operation, key: string) => void;
   /** A call begins. Shape: a function to be called with its outcome. */
   began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
 }
@@ -46,8 +46,10 @@ interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** Ends the operation's reads. */
-  readonly deadline: OperationDeadline;
+  /** When its reads give up, in milliseconds of performance.now(). */
+  readonly endsAt: number;
+  /** Ends its reads. */
+  readonly signal: AbortSignal | undefined;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
   /** Counts the reads that were answered without a call of their own. */
@@ -61,6 +63,7 @@ export class BankSession {
   /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
+  readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
@@ -70,9 +73,10 @@ export class BankSession {
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
+    this.#deadline = new OperationDeadline({ deadline: options.endsAt, signal: options.signal });
     this.#readLimits = {
       unshared: false,
-      operationDeadline: options.deadline,
+      operationDeadline: this.#deadline,
       readBudget: options.readBudget ?? null,
       onSource: this.#noteSource,
     };
@@ -81,7 +85,7 @@ export class BankSession {
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
     this.#loaders ??= createLoaders(this.#reader(false), {
-      onAsk: this.#options.observer?.asked,
+      onAsk: this.#options.observer?.requested,
       admit: this.#admit,
     });
     return this.#loaders;
@@ -97,7 +101,7 @@ export class BankSession {
 
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
-    this.#options.deadline.cancel();
+    this.#deadline.cancel();
   }
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
@@ -177,13 +181,13 @@ export class BankSession {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials, deadline } = this.#options;
+    const { bank, credentials } = this.#options;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
       return await bank.update(record, {
         caller: call.credentials.caller,
-        deadline,
+        deadline: this.#deadline,
         read: () => {
           if (isAgain) this.#calls--;
           isAgain = true;

@@ -3,7 +3,7 @@ import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
 
 /** A bank has no record to read: it is its code. The files of the records add the fields that lead to them. */
-const bank = record('Bank', 'A bank. All its data is read through it. Costs no REST call.', {});
+const bank = record('Bank', 'A bank. All its data is read through it.', {});
 
 export const Bank = builder.bankRef(bank, { key: ['bankId'] });
 
@@ -12,7 +12,7 @@ builder.bankNode(Bank, {
   fields: (t) => ({
     bankId: t.exposeID('bankId', {
       nullable: false,
-      description: "The bank's Swift code (BIC). Costs no REST call.",
+      description: "The bank's Swift code (BIC).",
     }),
   }),
 });
@@ -20,7 +20,7 @@ builder.bankNode(Bank, {
 builder.queryField('bank', (t) =>
   t.link(Bank, {
     description:
-      'A bank by its Swift bank code; the configured bank if none is given. Costs no REST call: bankql does not ask whether there is such a bank, and what is read of another is NOT_FOUND.',
+      'A bank by its Swift bank code; the configured bank if none is given. bankql does not ask whether there is such a bank: what is read of another is NOT_FOUND.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
     ids: (_root, { bankId }, { defaults }) => ({ bankId: bankIdOr(defaults, bankId) }),
   }),

@@ -5,7 +5,6 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { madeFrom } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
@@ -60,10 +59,10 @@ const NearInput = builder.inputType('NearInput', {
 });
 
 const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'Selects branches; the bank searches. REST: postBranches.',
+  description: 'Selects branches; the bank searches.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
-    name: t.string({ description: 'The name to look for. REST `name`.' }),
+    id: t.id({ required: true, description: 'The id to look for.' }),
+    name: t.string({ description: 'The name to look for.' }),
   }),
 });
 
@@ -84,7 +83,7 @@ export type BranchSearch = InputShapeFromFields<typeof branchSearch>;
 
 /** The query for the bank; null for all branches. */
 export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
-  filter ? omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name }) : null;
+  filter ? omitNullish({ id: filter.id, name: filter.name }) : null;
 
 /**
  * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a

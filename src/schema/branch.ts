@@ -21,11 +21,11 @@ builder.bankNode(Branch);
 
 builder.objectFields(Bank, (t) => ({
   branch: t.link(Branch, {
-    description: 'One branch, found in getBranches. REST: getBranches.',
+    description: 'One branch of the bank.',
     args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
   }),
   branches: t.bankList(Branch, {
-    description: 'Branches of the bank. REST: getBranches; with `filter`, postBranches.',
+    description: 'Branches of the bank.',
     args: branchSearch,
     load: loadBranches,
     edge: (t) => ({

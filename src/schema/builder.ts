@@ -1,11 +1,11 @@
 import SchemaBuilder from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
-import type { Context } from './context.ts';
+import type { ResolverContext } from './context.ts';
 import { globalIdDescription } from './plugin/global-id.ts';
 import BankPlugin from './plugin/index.ts';
 
 export const builder = new SchemaBuilder<{
-  Context: Context;
+  Context: ResolverContext;
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };
@@ -42,6 +42,5 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObjec
 
 builder.queryType({ description: 'The queries.' });
 builder.mutationType({
-  description:
-    'Each makes one REST call, an update also a read before it. Links in a payload are read again.',
+  description: 'The mutations. Links in a payload are read after the write.',
 });

@@ -7,7 +7,12 @@ import type { ListWork } from './list-work.ts';
 import { restId } from './plugin/global-id.ts';
 import type { ViewerTemplates } from './viewer-template.ts';
 
-/** The context of every resolver: one for each request. */
+/** The context of every resolver: yoga's, with what plugins have added. bankql's own members are one object in it. */
+export interface ResolverContext {
+  readonly bankql: Context;
+}
+
+/** bankql's part of the context: one for each operation. */
 export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   readonly session: BankSession;
   readonly payments: PaymentService;

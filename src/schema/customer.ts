@@ -17,20 +17,18 @@ builder.bankNode(Customer, {
   fields: (t) => ({
     customerId: t.exposeID('customerId', { nullable: false, description: 'The customer id, from the path.' }),
     banks: t.links(Bank, {
-      description: 'The banks that `bankIds` names. Costs no further REST call.',
+      description: 'The banks that `bankIds` names.',
       // An empty code names no bank.
       entries: ({ record }) => unwrap(record.bank_id)?.filter((bankId) => bankId !== ''),
       ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     }),
     accounts: t.bankList(Account, {
-      description:
-        'The accounts that the customer may see; an error for a customer who is not the viewer. REST: getAccountsScope.',
+      description: 'The accounts that the customer may see; an error for a customer who is not the viewer.',
       ids: (customer, _args, context) => viewerAccounts(viewerWhoIs(customer, context)),
     }),
     messages: t.bankList(Message, {
       ...messageList,
-      description:
-        "The bank's messages to the customer; an error for a customer who is not the viewer. REST: getMessagesOwner.",
+      description: "The bank's messages to the customer; an error for a customer who is not the viewer.",
       load: (customer, _args, context) =>
         context.session.loaders.messagesOwner.load(viewerWhoIs(customer, context)),
     }),
@@ -39,7 +37,7 @@ builder.bankNode(Customer, {
 
 builder.objectField(Bank, 'customer', (t) =>
   t.link(Customer, {
-    description: 'The caller, or somebody who owns an account with them. REST: getCustomer.',
+    description: 'The caller, or somebody who owns an account with them.',
     args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
   }),
 );

@@ -1,4 +1,5 @@
-import type { TransactionRequest } from '../contract/transaction-request.ts';
+import { getTransaction } from '../contract/transaction.ts';
+import { getTransactionsRequest, type TransactionRequest } from '../contract/transaction-request.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
@@ -6,6 +7,7 @@ import type { Context } from './context.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
 import { checkPage, Page, totalCountDescription } from './plugin/list.ts';
+import { calls } from './rest-extensions.ts';
 import { Transaction } from './transaction.ts';
 import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
 
@@ -83,7 +85,7 @@ const TransactionConnection = builder.connectionObject(
     description: 'Transactions that bankql knows of.',
     fields: (t) => ({
       nodes: t.links(Transaction, {
-        description: 'REST: getTransaction for each, if more than their ids is selected.',
+        description: 'The transactions; one that cannot be read is null with an error.',
         nullable: { list: false, items: true },
         entries: ({ nodes }) => [...nodes] as TransactionIds[],
         ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
@@ -100,7 +102,7 @@ const TransactionConnection = builder.connectionObject(
     description: 'A transaction and its place in a list.',
     fields: (t) => ({
       node: t.link(Transaction, {
-        description: 'REST: getTransaction, if more than its ids is selected.',
+        description: 'The transaction.',
         fromRecord: true,
         ids: ({ node }) => transactionIn(node, node.transactionId),
       }),
@@ -112,7 +114,8 @@ builder.objectField(Account, 'knownTransactions', (t) =>
   t.field({
     type: TransactionConnection,
     description:
-      "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, by their `endedAt` or else `startedAt`, and those of the calling customer's own payments through bankql, by when they began. Of the same time, what the bank names last comes first; entries without a readable date come last. Others may be missing, since the bank lists no transactions. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
+      "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, by their `endedAt` or else `startedAt`, and those of the calling customer's own payments through bankql, by when they began. Of the same time, what the bank names last comes first; entries without a readable date come last. Others may be missing, since the bank lists no transactions.",
+    extensions: calls(getTransactionsRequest, getTransaction),
     args: {
       since: t.arg({
         type: 'DateTime',
@@ -127,20 +130,17 @@ builder.objectField(Account, 'knownTransactions', (t) =>
       ...t.arg.connectionArgs(),
     },
     fromIds: true,
-    async resolve(ids, { since, until, ...args }, context) {
+    async resolve(ids, { since, until, ...args }, { bankql }) {
       const page = checkPage(args);
       const account = Account.pathOf(ids);
-      const [requests, paid] = await Promise.all([
-        loadRequests(account, context),
-        paidFrom(account, context),
-      ]);
-      const known = await context.lists.once(
+      const [requests, paid] = await Promise.all([loadRequests(account, bankql), paidFrom(account, bankql)]);
+      const known = await bankql.lists.once(
         requests,
         JSON.stringify(['known transactions', since, until]),
         () => collect(requests, paid, { since, until }),
       );
       // The ids are checked when they are used.
-      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), context);
+      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), bankql);
     },
   }),
 );

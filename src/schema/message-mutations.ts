@@ -1,9 +1,10 @@
+import { validateId } from '../bank/ids.ts';
 import { message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
 import { bankIdDescription, bankIdOr } from './context.ts';
 import { Message } from './message.ts';
-import { restId } from './plugin/global-id.ts';
 import { toBody } from './request-body.ts';
+import { calls } from './rest-extensions.ts';
 
 builder.relayMutationField(
   'putCustomerMessage',
@@ -16,11 +17,12 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Leaves a message for a customer. REST: the customer message PUT.',
-    resolve: async (_root, { input }, { session, defaults }) => {
+    description: 'Leaves a message for a customer.',
+    extensions: calls(putCustomerMessage),
+    resolve: async (_root, { input }, { bankql: { session, defaults } }) => {
       const ids = {
         bankId: bankIdOr(defaults, input.bankId),
-        customerId: restId('customerId', input.customerId),
+        customerId: validateId('customerId', input.customerId, 'customerId'),
       };
       const { answer, trackId } = await session.write(putCustomerMessage, ids, toBody(message, input));
       return { message: answer, trackId };
@@ -31,7 +33,8 @@ builder.relayMutationField(
     outputFields: (t) => ({
       message: t.expose('message', {
         type: Message,
-        description: 'Null if the bank answered without it. Costs no further REST call.',
+        description: 'The message; null if the bank answered without it.',
+        extensions: calls(),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
     }),

@@ -28,7 +28,7 @@ export const messageList = {
 builder.objectField(Bank, 'messages', (t) =>
   t.bankList(Message, {
     ...messageList,
-    description: 'Messages of the calling customer. REST: getMessagesOwner.',
+    description: 'Messages of the calling customer.',
     load: (bank, _args, { session }) => session.loaders.messagesOwner.load(bank),
   }),
 );

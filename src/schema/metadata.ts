@@ -1,6 +1,6 @@
 import { type MetadataQuery, metadataEntry, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
-import { forged, notGlobalId } from './plugin/global-id.ts';
+import { forged } from './plugin/global-id.ts';
 
 /** Metadata entries, identified by their set, and their id or their content. */
 const Metadata = builder.bankRef(metadataEntry, {
@@ -24,13 +24,13 @@ builder.bankNode(Metadata, { omit: ['version'] });
 
 builder.queryField('metadata', (t) =>
   t.bankList(Metadata, {
-    description: 'Metadata entries with this id. REST: postMetadata.',
+    description: 'Metadata entries with this id.',
     args: {
       id: t.arg.id({
         required: true,
         description: 'The name of the set of entries, such as `languages` at the sandbox.',
       }),
     },
-    ids: (_root, { id }) => ({ query: { id: notGlobalId('id', id) } }),
+    ids: (_root, { id }) => ({ query: { id } }),
   }),
 );

@@ -29,9 +29,9 @@ builder.queryField('node', (t) =>
   t.field({
     type: Node,
     description:
-      "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, unless the id has all selected values.",
-    args: { id: t.arg.id({ required: true, description: 'The global id.' }) },
-    resolve: (_root, { id }, context, info) => loadNode(id, context, info),
+      "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error.",
+    args: { id: t.arg.id({ required: true, isGlobalId: true, description: 'The global id.' }) },
+    resolve: (_root, { id }, { bankql }, info) => loadNode(id, bankql, info),
   }),
 );
 
@@ -45,14 +45,14 @@ builder.queryField('nodes', (t) =>
   t.field({
     type: [Node],
     nullable: { list: false, items: true },
-    description: `Nodes by their global ids, in the given order; one that cannot be read is null with an error. An operation reads at most ${maxNodeIds}: further ones are null, with one error. Costs the REST call of each, as \`node\`.`,
-    args: { ids: t.arg.idList({ required: true, description: 'The global ids.' }) },
-    resolve: (_root, { ids }, context, info) => {
-      const before = nodeIdCounts.get(context) ?? 0;
-      nodeIdCounts.set(context, before + ids.length);
+    description: `Nodes by their global ids, in the given order; one that cannot be read is null with an error. An operation reads at most ${maxNodeIds}: further ones are null, with one error.`,
+    args: { ids: t.arg.idList({ required: true, isGlobalId: true, description: 'The global ids.' }) },
+    resolve: (_root, { ids }, { bankql }, info) => {
+      const before = nodeIdCounts.get(bankql) ?? 0;
+      nodeIdCounts.set(bankql, before + ids.length);
       return ids.map((id, index) => {
         const place = before + index;
-        if (place < maxNodeIds) return loadNode(id, context, info, { index });
+        if (place < maxNodeIds) return loadNode(id, bankql, info, { index });
         return place > maxNodeIds
           ? null
           : Promise.reject(

@@ -16,20 +16,20 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { Payee } from './payee.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { notGlobalId, restId } from './plugin/global-id.ts';
-import { itemId, type Listed, madeFrom, shownId } from './plugin/list-item.ts';
+import { restId } from './plugin/global-id.ts';
+import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
+import { calls } from './rest-extensions.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description:
-    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list. REST: postOtherAccounts, or getOtherAccounts.',
+    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list.',
   fields: (t) => ({
     iban: t.string({
-      description:
-        'The international account number, in any case, with or without spaces. REST `IBAN`, sent in capitals and without spaces.',
+      description: 'The international account number, in any case, with or without spaces.',
     }),
-    id: t.id({ description: 'The id to look for. REST `id`.' }),
+    id: t.id({ description: 'The id to look for.' }),
   }),
 });
 
@@ -45,12 +45,10 @@ const search = builder.args((t) => ({
 
 type OtherAccountSearch = InputShapeFromFields<typeof search>;
 
-const filterId = (id: string | null | undefined) => (id == null ? undefined : notGlobalId('filter.id', id));
-
 /** The query for the bank; null for all counterparties. */
 function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   if (filter?.iban === null || filter?.iban === undefined) return null;
-  return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
+  return omitNullish({ IBAN: compactIban(filter.iban), id: filter.id });
 }
 
 function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccountRecord[]> {
@@ -69,7 +67,7 @@ function loadOtherAccounts(
     query === null
       ? loadAll(account, context)
       : context.session.loaders.postOtherAccounts.load({ ...account, query });
-  const id = query === null ? filterId(args.filter?.id) : null;
+  const id = query === null ? args.filter?.id : null;
   if ((id === null || id === undefined) && text === null) return listed;
   const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>
@@ -162,7 +160,7 @@ builder.bankNode(OtherAccount, {
   fields: (t) => ({
     linkedAccount: t.link(Account, {
       description:
-        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null. REST: getAccountsScope.",
+        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null.",
       args: {
         viewId: t.arg.id({
           description: "The view through which it is read; the counterparty's by default.",
@@ -174,8 +172,9 @@ builder.bankNode(OtherAccount, {
     payee: t.field({
       type: Payee,
       description:
-        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code. REST: getOtherAccounts, if it was not read.",
-      resolve: (other, _args, context) => payeeOf(other, context),
+        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code.",
+      extensions: calls(getOtherAccounts),
+      resolve: (other, _args, { bankql }) => payeeOf(other, bankql),
     }),
   }),
 });
@@ -183,7 +182,7 @@ builder.bankNode(OtherAccount, {
 type PayeeIds = typeof Payee.$inferType;
 
 /** A counterparty that was read. */
-interface ReadOtherAccount extends ViewIds, Listed<unknown, OtherAccountRecord> {
+interface ReadOtherAccount extends ViewIds {
   readonly record: OtherAccountRecord;
 }
 
@@ -193,16 +192,16 @@ interface ReadOtherAccount extends ViewIds, Listed<unknown, OtherAccountRecord> 
  * not payable: the money could go to somebody else.
  * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
  */
-function payeeOf(other: ReadOtherAccount, context: ReadContext): PayeeIds | null | Promise<PayeeIds | null> {
+function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<PayeeIds | null> {
   const accountId = unwrap(other.record.id);
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
-  const payeeIn = (list: readonly OtherAccountRecord[]) =>
+  // The whole list decides: in one that the bank has searched, another entry with the id may be missing.
+  return loadAll(other, context).then((list) =>
     OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId }).length <= 1
       ? { accountId, bankId }
-      : null;
-  const list = other.from?.list;
-  return list === undefined ? loadAll(other, context).then(payeeIn) : payeeIn(list);
+      : null,
+  );
 }
 
 /** The code of a counterparty's bank; null if the record has none, or two banks. Errors: BANK_BAD_RESPONSE. */
@@ -231,14 +230,13 @@ function linkedAccountOf(other: ReadOtherAccount, viewId: string | null | undefi
 
 builder.objectFields(Account, (t) => ({
   otherAccount: t.link(OtherAccount, {
-    description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
+    description: 'One counterparty of the account.',
     args: {
       otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
     },
   }),
   otherAccounts: t.bankList(OtherAccount, {
-    description:
-      'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
+    description: 'Counterparties of the account.',
     args: search,
     load: loadOtherAccounts,
   }),

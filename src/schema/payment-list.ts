@@ -1,12 +1,12 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
-import { type PaymentRecord, parseJson } from '../payments/store/store.ts';
+import { parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import { type Edge, notACursor } from './plugin/list.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
@@ -71,7 +71,7 @@ async function pageOf(
   const before = placeAt('before', args.before);
   const filter = {
     states: states ?? undefined,
-    accountId: accountId == null ? undefined : notGlobalId('accountId', accountId),
+    accountId: accountId ?? undefined,
     since: since?.getTime(),
   };
   const [start, end] = isBackward ? [before, after] : [after, before];
@@ -134,7 +134,7 @@ const PaymentConnection = builder.connectionObject({
   type: PaymentObject,
   nodeNullable: false,
   name: 'PaymentConnection',
-  description: 'Payments, newest first. Costs no REST call.',
+  description: 'Payments, newest first.',
   fields: (t) => ({
     nodes: t.field({
       type: [PaymentObject],
@@ -152,8 +152,8 @@ builder.queryField('payments', (t) =>
   t.field({
     type: PaymentConnection,
     description:
-      "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are. Costs no REST call.",
+      "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are.",
     args,
-    resolve: (_root, args, context: Context) => pageOf(args, context),
+    resolve: (_root, args, { bankql }) => pageOf(args, bankql),
   }),
 );

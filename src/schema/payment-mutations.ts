@@ -9,8 +9,8 @@ import {
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import { PayeeInput, payeeBody, readablePayeeBody } from './payee.ts';
@@ -18,35 +18,46 @@ import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payme
 import { restId } from './plugin/global-id.ts';
 import { mapListItem } from './plugin/list-item.ts';
 import { omitNullish, toBody } from './request-body.ts';
+import { calls } from './rest-extensions.ts';
 import { isPositive } from './scalars.ts';
 import { TransactionRequest } from './transaction-request.ts';
 
 /** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
 /** The fields that both inputs have. */
-const paymentFields = (t: InputFields) => ({
-  bankId: t.id({ description: bankIdDescription }),
-  accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
-  to: t.field({
+const shared = {
+  bankId: { description: bankIdDescription },
+  accountId: { required: true, description: 'The id at the bank of the account that pays.' },
+  to: {
     type: PayeeInput,
     required: true,
-    description: 'Who is paid; ids have up to 128 characters. REST `to`, sent as given.',
-  }),
-  description: t.string({ description: 'What it is for, in up to 512 characters. REST `description`.' }),
-  challengeType: t.string({ description: 'How the customer confirms it. REST `challenge_type`.' }),
-  idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
-});
+    description: 'Who is paid; ids have up to 128 characters.',
+  },
+  description: { description: 'What it is for, in up to 512 characters.' },
+  challengeType: { description: 'How the customer confirms it.' },
+  idempotencyKey: { required: true, description: idempotencyKeyDescription },
+} as const;
 
-const valueDescription = 'How much, above zero; a currency of up to 16 characters. REST `value`.';
+const valueDescription = 'How much, above zero; a currency of up to 16 characters.';
 
 const makeTransactionFields = (t: InputFields) => ({
-  ...paymentFields(t),
+  bankId: t.id(shared.bankId),
+  accountId: t.id(shared.accountId),
+  to: t.field(shared.to),
   value: t.field({ type: builder.bankInput(amount), required: true, description: valueDescription }),
+  description: t.string(shared.description),
+  challengeType: t.string(shared.challengeType),
+  idempotencyKey: t.string(shared.idempotencyKey),
 });
 
 const transactionRequestFields = (t: InputFields) => ({
-  ...paymentFields(t),
+  bankId: t.id(shared.bankId),
+  accountId: t.id(shared.accountId),
+  to: t.field(shared.to),
   value: t.field({ type: builder.bankInput(money), description: valueDescription }),
+  description: t.string(shared.description),
+  challengeType: t.string(shared.challengeType),
+  idempotencyKey: t.string(shared.idempotencyKey),
   viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
   transactionRequestType: t.string({
     required: true,
@@ -152,7 +163,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
     }),
     trackId: t.id({
       description:
-        'The Track-ID of the REST call; null if no call was made, or if it was refused before the payment was read.',
+        'The Track-ID of the call to the bank; null if no call was made, or if it was refused before the payment was read.',
       resolve: ({ extensions }) => extensions.trackId,
     }),
   }),
@@ -163,8 +174,8 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
   payment: t.field({
     type: PaymentObject,
     description:
-      "bankql's record of this payment, whatever its outcome; null if bankql has no record. Costs no REST call; its links are read after the payment, so that balances are the new ones.",
-    resolve: (payload, _args, context) => paymentOf(payload, context),
+      "bankql's record of this payment, whatever its outcome; null if bankql has no record. Its links are read after the payment, so that balances are the new ones.",
+    resolve: (payload, _args, { bankql }) => paymentOf(payload, bankql),
   }),
   replayed: t.exposeBoolean('replayed', {
     nullable: false,
@@ -175,13 +186,14 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
     type: [TransactionRequest],
     nullable: { list: true, items: true },
     description:
-      'The requests that were made. Null for a transfer, for a payment that is not done, and if the bank named none. Costs no REST call. REST `transaction-requests`.',
+      'The requests that were made. Null for a transfer, for a payment that is not done, and if the bank named none.',
+    extensions: { rest: { operations: [], member: 'transaction-requests' } },
   }),
   userErrors: t.expose('userErrors', {
     type: [UserError],
     nullable: { list: false, items: false },
     description:
-      'Why the payment is not done, or not known to be; empty if it is. An error of the operation instead if neither this nor `payment { state }` is selected. Costs no REST call.',
+      'Why the payment is not done, or not known to be; empty if it is. An error of the operation instead if neither this nor `payment { state }` is selected.',
   }),
 });
 
@@ -228,11 +240,12 @@ builder.relayMutationField(
   'makeTransaction',
   { description: 'The transfer to make.', inputFields: makeTransactionFields },
   {
-    description: `Moves money. ${atMostOnce} REST: postMakeTransaction.`,
+    description: `Moves money. ${atMostOnce}`,
+    extensions: calls(postMakeTransaction),
     payment: true,
-    resolve: (_root, { input }, context, info) =>
-      payloadOf(postMakeTransaction, input.idempotencyKey, context, info, async () => {
-        const { payments, credentials, defaults } = context;
+    resolve: (_root, { input }, { bankql }, info) =>
+      payloadOf(postMakeTransaction, input.idempotencyKey, bankql, info, async () => {
+        const { payments, credentials, defaults } = bankql;
         const paid = await payments.pay(postMakeTransaction, {
           input: { ...transferOf(input, defaults), credentials },
           idempotencyKey: input.idempotencyKey,
@@ -250,11 +263,12 @@ builder.relayMutationField(
   'putTransactionRequest',
   { description: 'The transaction to ask for.', inputFields: transactionRequestFields },
   {
-    description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce} REST: putTransactionsRequestAccount.`,
+    description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce}`,
+    extensions: calls(putTransactionsRequestAccount),
     payment: true,
-    resolve: (_root, { input }, context, info) =>
-      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, context, info, async () => {
-        const { payments, credentials, defaults } = context;
+    resolve: (_root, { input }, { bankql }, info) =>
+      payloadOf(putTransactionsRequestAccount, input.idempotencyKey, bankql, info, async () => {
+        const { payments, credentials, defaults } = bankql;
         const { ids, body } = requestOf(input, defaults);
         const { answer, ...paid } = await payments.pay(putTransactionsRequestAccount, {
           input: { ids, body, credentials },

@@ -5,11 +5,11 @@ import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/errors.ts';
-import type { PaymentRecord } from '../payments/store/store.ts';
+import type { PaymentRecord } from '../payments/record.ts';
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { type Context, viewIdOr } from './context.ts';
+import { type ResolverContext, viewIdOr } from './context.ts';
 import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
 import { Transaction } from './transaction.ts';
 
@@ -33,7 +33,7 @@ export const idempotencyKeyDescription =
 const viewDescription = 'The view through which it is read; the configured one by default.';
 
 export const PaymentState = builder.enumType('PaymentState', {
-  description: 'How far a payment is.',
+  description: 'The state of a payment.',
   values: {
     PENDING: { description: 'Under way, or its end not yet recorded.' },
     DONE: { description: 'The bank confirmed it.' },
@@ -76,7 +76,7 @@ function failureOf(payment: PaymentRecord) {
 }
 
 PaymentObject.implement({
-  description: "bankql's record of a payment. Costs no REST call but for the links.",
+  description: "bankql's record of a payment.",
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     id: t.id({
@@ -91,38 +91,41 @@ PaymentObject.implement({
     state: t.expose('state', {
       type: PaymentState,
       nullable: false,
-      description: 'Whether it is under way, done, refused or unknown.',
+      description: 'The state: under way, done, refused or unknown.',
     }),
-    operation: t.exposeString('operation', { nullable: false, description: "The REST operation's id." }),
+    operation: t.exposeString('operation', {
+      nullable: false,
+      description: 'The id of the bank operation that made it.',
+    }),
     bankId: t.exposeID('bankId', {
       nullable: false,
       description: 'The code of the bank of the account that pays.',
     }),
     accountId: t.exposeID('accountId', { nullable: false, description: 'The id of the account that pays.' }),
     account: t.link(Account, {
-      description: 'The account that pays. REST: getAccountsScope.',
+      description: 'The account that pays.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: ({ bankId, accountId }, { viewId }, { defaults }) =>
         validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)),
     }),
     toAccount: t.link(Account, {
       description:
-        'The account that is paid, by default at the bank that pays; null if the payment names none. REST: getAccountsScope.',
+        'The account that is paid, by default at the bank that pays; null if the payment names none.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: ({ bankId, toBankId, toAccountId }, { viewId }, { defaults }) =>
         toAccountId ? validateViewIds(toBankId || bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
     }),
     to: t.field({
       type: AccountRef,
-      description: 'Who is paid; null if the payment names no account. Costs no REST call.',
-      resolve({ toBankId, toAccountId, bankId, accountId }, _args, { defaults: { viewId } }) {
+      description: 'Who is paid; null if the payment names no account.',
+      resolve({ toBankId, toAccountId, bankId, accountId }, _args, { bankql }) {
         if (toAccountId === null && toBankId === null) return null;
         const record = { bank_id: toBankId, account_id: toAccountId };
-        return { record, bankId, accountId, viewId };
+        return { record, bankId, accountId, viewId: bankql.defaults.viewId };
       },
     }),
     transaction: t.link(Transaction, {
-      description: 'The transaction; null if the bank named none. REST: getTransaction.',
+      description: 'The transaction; null if the bank named none.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
@@ -133,7 +136,7 @@ PaymentObject.implement({
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'What was to be moved; null if not named. Costs no REST call.',
+      description: 'What was to be moved; null if not named.',
       resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),
     description: t.exposeString('description', {
@@ -141,7 +144,7 @@ PaymentObject.implement({
     }),
     trackId: t.exposeID('trackId', {
       nullable: false,
-      description: "The Track-ID of the one REST call: the bank's operator can find it.",
+      description: "The Track-ID under which it was sent: the bank's operator can find it.",
     }),
     createdAt: t.field({
       type: 'DateTime',
@@ -179,9 +182,9 @@ builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     description:
-      "The calling customer's payment with this key. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are. Costs no REST call.",
+      "The calling customer's payment with this key. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
-    resolve: (_root, { idempotencyKey }, { payments, credentials }: Context) =>
+    resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),
   }),
 );

@@ -11,7 +11,6 @@ import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { listOf } from './plugin/fields.ts';
-import { notGlobalId } from './plugin/global-id.ts';
 import type { ListedTypes } from './plugin/node.ts';
 import { versionOf } from './record-version.ts';
 import { omitNullish } from './request-body.ts';
@@ -43,8 +42,8 @@ async function loadAll(
 const ProductFilter = builder.inputType('ProductFilter', {
   description: 'Which products: the bank decides which of them an id finds.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
-    name: t.string({ description: 'The name to look for. REST `name`.' }),
+    id: t.id({ required: true, description: 'The id to look for.' }),
+    name: t.string({ description: 'The name to look for.' }),
   }),
 });
 
@@ -59,7 +58,7 @@ function queryOf(
       'Give filter: no id is configured under which this bank lists all of its products (BANK_ALL_PRODUCTS_ID).',
       'filter',
     );
-  return omitNullish({ id: notGlobalId('filter.id', id), name });
+  return omitNullish({ id, name });
 }
 
 /** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
@@ -71,11 +70,11 @@ builder.bankNode(Product);
 
 builder.objectFields(Bank, (t) => ({
   product: t.link(Product, {
-    description: 'A product by id. REST: getProduct.',
+    description: 'A product by id.',
     args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
   }),
   products: t.bankList(Product, {
-    description: 'Products of the bank. REST: postProducts.',
+    description: 'Products of the bank.',
     args: {
       filter: t.arg({
         type: ProductFilter,

@@ -1,6 +1,7 @@
 import type { InputFieldMap } from '@pothos/core';
 import type { z } from 'zod';
-import type { Body, OwnIds } from '../contract/operation.ts';
+import type { Body, Operation, OwnIds } from '../contract/operation.ts';
+import { recordField } from '../contract/record.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
@@ -9,6 +10,7 @@ import { restId } from './plugin/global-id.ts';
 import type { BankRef, BankTypes } from './plugin/node.ts';
 import { type Ids, updateRecord, type WriteOperation, type Written } from './record-update.ts';
 import { toBody, toChanges } from './request-body.ts';
+import { calls } from './rest-extensions.ts';
 
 /** Makes the mutations that write records: see writes.ts. */
 
@@ -40,38 +42,39 @@ interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutatio
 
 interface Update<T extends BankTypes, Write extends WriteOperation> extends Mutation {
   /** The part of the record that can be changed; by default all of it. */
-  readonly changed?: z.ZodObject;
-  /** The body's changes, from the record that was read. Errors: BAD_USER_INPUT. */
-  readonly changes?: (read: T['Item'], input: UpdateInput, ids: Ids) => Changes<z.infer<Write['body']>>;
-}
-
-type UpdateInput = Values & { readonly changes: Values };
-
-interface Row<T extends BankTypes, Write extends WriteOperation> {
-  readonly write: Write;
-  readonly put?: Put<T, Write>;
-  readonly update?: Update<T, Write>;
+  readonly part?: string;
+  /** The body's changes, from those of the input and the record that was read. Errors: BAD_USER_INPUT. */
+  readonly changes?: (
+    changes: Changes<z.infer<Write['body']>>,
+    read: T['Item'],
+    ids: Ids,
+    input: Values,
+  ) => Changes<z.infer<Write['body']>>;
 }
 
 /** Makes the two mutations of a record: one writes it whole, the other changes a part of it. */
 export function defineWrites<T extends BankTypes & { Item: object }, Write extends WriteOperation>(
   ref: BankRef<Types, T>,
-  { write, put = {}, update = {} }: Row<T, Write>,
+  write: Write,
+  { put = {}, update = {} }: { put?: Put<T, Write>; update?: Update<T, Write> } = {},
 ): void {
   const { name: typeName, noun, shape } = ref;
   const one = `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
   const { name: updateName = `update${typeName}` } = update;
   const [verb] = /^[a-z]+/.exec(updateName) ?? [];
+  const { part } = update;
+  const changed = part === undefined ? shape : (recordField(shape, part).type as z.ZodObject);
 
-  defineWrite(ref, write, {
+  defineWrite(ref, {
     ...put,
     name: put.name ?? `put${typeName}`,
     inputDescription: `The ${noun} to put, and where.`,
-    description: `Writes ${one} whole; \`${updateName}\` changes a part. REST: ${write.id}.`,
+    description: `Writes ${one} whole; \`${updateName}\` changes a part.`,
+    operations: [write],
     inputFields: (t) => ({
       [noun]: t.field({
         type: builder.bankInput(shape, {
-          description: `A whole record, as ${write.id} sends it: what is left out is lost.`,
+          description: 'A whole record: what is left out is lost.',
         }),
         required: true,
         description: 'The record as it is to be: what it leaves out is lost.',
@@ -87,15 +90,15 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     },
   });
 
-  defineWrite(ref, write, {
+  defineWrite(ref, {
     ...update,
     name: updateName,
     inputDescription: `The ${noun} to ${verb}, and how.`,
-    description:
-      update.description ?? `Changes a part of ${one}. REST: ${ref.readOperation.id}, ${write.id}.`,
+    description: update.description ?? `Changes a part of ${one}.`,
+    operations: [ref.readOperation, write],
     inputFields: (t) => ({
       changes: t.field({
-        type: builder.bankInput(update.changed ?? shape, {
+        type: builder.bankInput(changed, {
           changes: true,
           description: 'Changes of a record. A list is replaced whole.',
         }),
@@ -106,16 +109,17 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
         description: 'Writes only if the record still has this `version`, else CONFLICT.',
       }),
     }),
-    resolve: (ids, input, context) =>
-      updateRecord(context, {
+    async resolve(ids, input, context) {
+      const given = toChanges(changed, input.changes as Values);
+      const changes = (part === undefined ? given : { [part]: given }) as Changes<z.infer<Write['body']>>;
+      return updateRecord(context, {
         ref,
         write,
         ids,
         input,
-        changes: (record) =>
-          update.changes?.(record as T['Item'], input as UpdateInput, ids) ??
-          toChanges(shape, input.changes as Values),
-      }),
+        changes: (read) => update.changes?.(changes, read as T['Item'], ids, input) ?? changes,
+      });
+    },
   });
 }
 
@@ -124,15 +128,12 @@ interface Write extends Mutation {
   readonly inputDescription: string;
   readonly inputFields: (t: InputFields) => InputFieldMap;
   readonly resolve: (ids: Ids, input: Values, context: Context) => Promise<Written>;
+  readonly operations: readonly Operation[];
   readonly shown?: string;
 }
 
 /** Makes a mutation that writes a record. The record is read if the bank's answer does not show it, and a selected field needs it. */
-function defineWrite<T extends BankTypes>(
-  ref: BankRef<Types, T>,
-  write: WriteOperation,
-  mutation: Write,
-): void {
+function defineWrite<T extends BankTypes>(ref: BankRef<Types, T>, mutation: Write): void {
   const { description = '', shown = 'as the bank answered it, or read again.', view } = mutation;
   const names = ref.names.filter((name) => name !== 'bankId' && name !== 'viewId');
   const {
@@ -154,17 +155,18 @@ function defineWrite<T extends BankTypes>(
     },
     {
       description,
-      resolve: async (_root, args: { readonly input: Values }, context) => {
+      extensions: calls(...mutation.operations),
+      resolve: async (_root, args: { readonly input: Values }, { bankql }) => {
         const { input } = args;
-        const path = pathIn(input, Object.keys(ids), view !== undefined, context.defaults);
-        return mutation.resolve({ ...path, ...mutation.path?.(input) }, input, context);
+        const path = pathIn(input, Object.keys(ids), view !== undefined, bankql.defaults);
+        return mutation.resolve({ ...path, ...mutation.path?.(input) }, input, bankql);
       },
     },
     {
-      description: `The bank's answer to ${write.id}.`,
+      description: 'The record after the write.',
       outputFields: (t) => ({
         [ref.noun]: t.link(ref, {
-          description: `The record ${shown} REST then: ${ref.readOperation.id}.`,
+          description: `The record ${shown}`,
           fromRecord: true,
           ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },
         }),

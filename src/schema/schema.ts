@@ -20,11 +20,12 @@ import './viewer.ts';
 import './writes.ts';
 import { GraphQLDeferDirective, lexicographicSortSchema, printSchema, specifiedDirectives } from 'graphql';
 import { builder } from './builder.ts';
+import { withRestExtensions } from './rest-extensions.ts';
 
 /** The GraphQL schema; schema.graphql is its printed form. */
-export const schema = builder.toSchema({
-  directives: [...specifiedDirectives, GraphQLDeferDirective],
-});
+export const schema = withRestExtensions(
+  builder.toSchema({ directives: [...specifiedDirectives, GraphQLDeferDirective] }),
+);
 
 /** The schema as in schema.graphql: sorted, so that the order of the code has no effect. */
 export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -108,13 +108,14 @@ builder.bankNode(TransactionRequest, {
   fields: (t) => ({
     from: t.field({
       type: AccountRef,
-      description: 'The account that pays; null if the bank does not say. REST `from`.',
+      description: 'The account that pays; null if the bank does not say.',
       // The counterparties are those of the payer: the payer is none of them.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
     }),
     to: t.field({
       type: AccountRef,
-      description: 'The payee. Null if the bank does not name it. REST `body.to`.',
+      description: 'The payee. Null if the bank does not name it.',
+      extensions: { rest: { member: 'body.to' } },
       resolve: ({ record, bankId, accountId, viewId }) => {
         const to = unwrap(unwrap(record.body)?.to);
         return to && { record: to, bankId, accountId, viewId };
@@ -122,12 +123,13 @@ builder.bankNode(TransactionRequest, {
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'The amount. Null if the bank does not name it. REST `body.value`.',
+      description: 'The amount. Null if the bank does not name it.',
+      extensions: { rest: { member: 'body.value' } },
       resolve: ({ record }) => unwrap(record.body)?.value,
     }),
     transactions: t.links(Transaction, {
       description:
-        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error. REST: getTransaction for each.',
+        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error.',
       args: idPage,
       entries: ({ record }, page) => idsOnPage(transactionIdsOf(record), page),
       ids: (request, transactionId) => transactionIn(Account.pathOf(request), transactionId),
@@ -137,7 +139,7 @@ builder.bankNode(TransactionRequest, {
 
 builder.objectField(Account, 'transactionRequests', (t) =>
   t.bankList(TransactionRequest, {
-    description: 'Requests for payments from this account. REST: getTransactionsRequest.',
+    description: 'Requests for payments from this account.',
     args: search,
     load: findRequests,
   }),

@@ -20,8 +20,7 @@ builder.bankNode(Transaction, {
       description: 'The transaction id, from the path.',
     }),
     otherAccount: t.link(OtherAccount, {
-      description:
-        "The counterparty that `otherAccountId` names. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
+      description: 'The counterparty that `otherAccountId` names.',
       fromRecord: true,
       ids: (node) => {
         const { record } = node;
@@ -37,7 +36,7 @@ builder.bankNode(Transaction, {
 
 builder.objectField(Account, 'transaction', (t) =>
   t.link(Transaction, {
-    description: 'One transaction of the account. REST: getTransaction.',
+    description: 'One transaction of the account.',
     args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
   }),
 );

@@ -3,7 +3,7 @@ import { badUserInput } from '../errors.ts';
 import type { CustomerIds, ViewIds } from '../loaders/loaders.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { bankIdOr, type ReadContext, type ResolverContext, viewIdOr } from './context.ts';
 import { Customer } from './customer.ts';
 import { Message, messageList } from './message.ts';
 import { encodeGlobalId, globalIdTypes } from './plugin/global-id.ts';
@@ -80,20 +80,20 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       },
     }),
     customer: t.link(Customer, {
-      description: "The caller's own customer record. REST: getCustomer.",
+      description: "The caller's own customer record.",
       ids: viewerCustomer,
     }),
     account: t.link(Account, {
-      description: 'The default account of the login. REST: getAccountsScope.',
+      description: 'The default account of the login.',
       ids: viewerAccount,
     }),
     accounts: t.bankList(Account, {
-      description: 'The accounts that the caller may see. REST: getAccountsScope.',
+      description: 'The accounts that the caller may see.',
       ids: viewerAccounts,
     }),
     messages: t.bankList(Message, {
       ...messageList,
-      description: "The bank's messages to the caller. REST: getMessagesOwner.",
+      description: "The bank's messages to the caller.",
       load: (viewer, _args, { session }) => session.loaders.messagesOwner.load(viewer),
     }),
   }),
@@ -102,10 +102,10 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
 builder.queryField('viewer', (t) =>
   t.field({
     type: ViewerObject,
-    description: 'The customer whom the credentials of the request name, else an error. Costs no REST call.',
+    description: 'The customer whom the credentials of the request name, else an error.',
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },
-    resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
+    resolve: (_root: object, { bankId }, { bankql }: ResolverContext) => viewerOf(bankql, bankId),
   }),
 );

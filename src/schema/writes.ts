@@ -1,12 +1,12 @@
-import { account, putAccountID } from '../contract/account.ts';
+import { putAccountID } from '../contract/account.ts';
 import { putBranchID } from '../contract/branch.ts';
 import { putCustomerID } from '../contract/customer.ts';
-import { type ProductBody, product, putProduct } from '../contract/product.ts';
+import { putProduct } from '../contract/product.ts';
 import type { Body } from '../contract/record.ts';
 import {
   putTransactions,
   type Transaction as TransactionRecord,
-  transactionMetadata,
+  type transactionMetadata,
 } from '../contract/transaction.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
@@ -18,7 +18,6 @@ import { restId } from './plugin/global-id.ts';
 import { itemId } from './plugin/list-item.ts';
 import { Product } from './product.ts';
 import { defineWrites } from './record-writes.ts';
-import { toChanges } from './request-body.ts';
 import { Transaction } from './transaction.ts';
 
 /** The members of the metadata have the same names in REST. */
@@ -29,12 +28,11 @@ const viewOfUpdate =
 
 /** One row for each record that the bank lets be written: its `put…` mutation, its `update…` mutation, and what is special. */
 
-defineWrites(Branch, { write: putBranchID });
+defineWrites(Branch, putBranchID);
 
-defineWrites(Customer, { write: putCustomerID });
+defineWrites(Customer, putCustomerID);
 
-defineWrites(Product, {
-  write: putProduct,
+defineWrites(Product, putProduct, {
   put: {
     // The path names only the bank: the product's id is in the answer or in the body.
     ids: {},
@@ -47,8 +45,7 @@ defineWrites(Product, {
     shown: 'as the bank answered it, or read again; null if it then has no id.',
   },
   update: {
-    changes(read, input, { bankId, productId }) {
-      const changes = toChanges(product, input.changes) as Changes<ProductBody>;
+    changes(changes, read, { bankId, productId }) {
       const [first = bankId, ...others] = listOf(read.bank_id) ?? [];
       if (changes.bank_id === undefined && others.length > 0)
         throw badUserInput(
@@ -60,8 +57,7 @@ defineWrites(Product, {
   },
 });
 
-defineWrites(Account, {
-  write: putAccountID,
+defineWrites(Account, putAccountID, {
   put: {
     view: "The view of the payload's account; the configured one by default.",
     // The bank's answer may contain fields that the view hides.
@@ -71,10 +67,9 @@ defineWrites(Account, {
   update: {
     view: viewOfUpdate,
     description:
-      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, putAccountID.',
+      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
     // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
-    changes(read, input) {
-      const changes = toChanges(account, input.changes);
+    changes(changes, read) {
       const { balance } = changes;
       if (balance?.amount === null)
         throw badUserInput(
@@ -90,8 +85,7 @@ defineWrites(Account, {
   },
 });
 
-defineWrites(Transaction, {
-  write: putTransactions,
+defineWrites(Transaction, putTransactions, {
   put: {
     name: 'putTransactionMetadata',
     view: 'The view of the account; the configured one by default.',
@@ -105,30 +99,28 @@ defineWrites(Transaction, {
   },
   update: {
     name: 'annotateTransaction',
-    description: "Changes a transaction's metadata only. REST: getTransaction, putTransactions.",
+    description: "Changes a transaction's metadata only.",
     ids: {
       accountId: 'The account through which it is read.',
       transactionId: "The transaction's id at the bank.",
     },
     view: viewOfUpdate,
-    changed: transactionMetadata,
+    part: 'metadata',
     fields: (t) => ({
       metadataType: t.string({
         description: 'The path segment `{TYPE}`; by default the member that `changes` names.',
       }),
       approvedByIpAddress: t.string({
         description:
-          'From which IP address it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
+          'The IP address from which it was approved: needed and used only if the transaction has none.',
       }),
     }),
     path: (input) => ({ TYPE: metadataTypeOf(input) }),
-    changes({ details, metadata }, input) {
-      const changes: MetadataChanges = toChanges(transactionMetadata, input.changes);
-      const given = input.approvedByIpAddress;
+    changes({ metadata: changes }, { details, metadata }, _ids, { approvedByIpAddress: given }) {
       const isApproved = details?.approved_by_ip_address != null || given == null;
       return {
         details: isApproved ? undefined : { approved_by_ip_address: String(given) },
-        metadata: metadataChanges(metadata, changes),
+        metadata: metadataChanges(metadata, changes ?? {}),
       };
     },
   },
@@ -141,9 +133,8 @@ type MetadataChanges = Changes<Body<typeof transactionMetadata>>;
  * Errors: BAD_USER_INPUT if several members are changed.
  */
 function metadataTypeOf({ metadataType, changes }: Readonly<Record<string, unknown>>): string {
-  const changed: MetadataChanges = toChanges(transactionMetadata, Object(changes));
   if (metadataType != null) return restId('metadataType', String(metadataType));
-  const [only, ...others] = members.filter((name) => changed[name] !== undefined);
+  const [only, ...others] = members.filter((name) => Object(changes)[name] !== undefined);
   if (only !== undefined && others.length === 0) return only;
   throw badUserInput(
     'metadataType is needed where `changes` does not name exactly one member.',

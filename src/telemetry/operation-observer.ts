@@ -7,7 +7,7 @@ import { getOrMake } from '../get-or-make.ts';
 import type { DocumentCacheStats } from '../graphql/documents.ts';
 import { type ObservedOperation, OperationActivity } from '../graphql/operation-activity.ts';
 import type { OperationObserver } from '../http/request-scope.ts';
-import { hashCaller } from '../payments/record.ts';
+import { hashCaller } from '../payments/caller.ts';
 import { metricsIn } from './metric-kinds.ts';
 import type { Tracing } from './tracing.ts';
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ApolloClient, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache } from '@apollo/client';
+import { RemoveTypenameFromVariablesLink } from '@apollo/client/link/remove-typename';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
@@ -58,7 +59,7 @@ function open() {
     typePolicies: {
       Viewer: { merge: true },
       Bank: { fields: { branches: relayStylePagination(['search']) } },
-      Account: { fields: { knownTransactions: relayStylePagination(['since']) } },
+      Account: { fields: { knownTransactions: relayStylePagination(['since', 'until']) } },
       Query: { fields: { payments: relayStylePagination(['accountId']) } },
     },
   });
@@ -67,7 +68,7 @@ function open() {
     headers: alice,
     fetch: (url, init) => fixture.bankql.fetch(new Request(url, init)),
   });
-  return new ApolloClient({ cache, link });
+  return new ApolloClient({ cache, link: new RemoveTypenameFromVariablesLink().concat(link) });
 }
 
 const fields = 'id version legalName email mobilePhoneNumber metadata faceImage { name }';
@@ -99,6 +100,23 @@ test('a watched record shows what the bank has: after an update, and once it is 
   expect(JSON.stringify(shown())).toContain('other@example.com');
   expect(shown()).toEqual(await bank());
   subscription.unsubscribe();
+});
+
+test('a payee goes from the cache into a payment as it is', async () => {
+  const client = open();
+  const payees = gql`query ApolloPayees { viewer { id account { id otherAccounts(search: "Reisebahn") {
+    nodes { id payee { accountId bankId } }
+  } } } }`;
+  const { data } = await client.query<object>({ query: payees });
+  const [{ payee }] = Object(data).viewer.account.otherAccounts.nodes;
+  expect(payee).toEqual({ __typename: 'Payee', accountId: 'payee-rail', bankId: 'TSTBDEBB' });
+  const mutation = gql`mutation ApolloPay($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) { payment { id state } userErrors { code } }
+  }`;
+  const value = { amount: '1.00', currency: 'EUR' };
+  const input = { accountId: 'alice-current', to: payee, value, idempotencyKey: 'apollo-payee' };
+  const paid = await client.mutate<object>({ mutation, variables: { input } });
+  expect(paid.data).toMatchObject({ makeTransaction: { payment: { state: 'DONE' }, userErrors: [] } });
 });
 
 test('an error arrives with its code and path, and beside it what could be answered', async () => {

@@ -3,8 +3,6 @@ import { dirname, join, relative } from 'node:path/posix';
 import GithubSlugger from 'github-slugger';
 import { marked, type Token } from 'marked';
 import { describe, expect, test } from 'vitest';
-import { type ErrorCode, errorCodes } from '../../src/errors.ts';
-import { shownError } from '../../src/graphql/errors.ts';
 
 /** Every relative link of the documentation leads to a file or folder, and to a heading where it names one. */
 
@@ -69,12 +67,6 @@ describe('the links of the documentation', () => {
     const faults = linksOf(page).map((href) => ({ href, fault: faultOf(page, href) }));
     expect(faults.filter(({ fault }) => fault !== null)).toEqual([]);
   });
-});
-
-test.each(Object.keys(errorCodes) as ErrorCode[])('the link of %s leads to its heading', (code) => {
-  const { docs } = shownError({ message: '', extensions: { code } }).extensions;
-  expect(docs).toMatch(/^docs\/errors\.md#\w+$/);
-  expect(faultOf('README.md', String(docs))).toBeNull();
 });
 
 test('code and the files of ops/ name pages that are there', () => {

@@ -2,7 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
-import { prepareOperation } from '../../src/executor/compile.ts';
+import { PreparedOperation } from '../../src/executor/compile.ts';
+import { execute } from '../../src/executor/execute.ts';
+import { nobody } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { schemaOf } from '../support/both-executors.ts';
 import { idleSlices } from '../support/idle-slices.ts';
@@ -66,8 +68,8 @@ const run = async (
   const operation = getOperationAST(document);
   if (!operation) throw new Error('there is no operation');
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
-  const prepared = prepareOperation({ schema, document, operation });
-  return prepared.execute(undefined, { coerced: {}, sources: {} }, { budget, ...options });
+  const prepared = new PreparedOperation({ schema, document, operation });
+  return execute(prepared, undefined, { coerced: {}, sources: {} }, { budget, caller: nobody, ...options });
 };
 
 const ended = { data: null, errors: [expect.any(AnswerLimitError)] };

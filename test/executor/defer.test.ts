@@ -1,8 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { getOperationAST, parse } from 'graphql';
 import { beforeEach, expect, test } from 'vitest';
-import { prepareOperation } from '../../src/executor/compile.ts';
+import { PreparedOperation } from '../../src/executor/compile.ts';
 import type { IncrementalForm } from '../../src/executor/defer.ts';
+import { executeIncrementally } from '../../src/executor/defer.ts';
 import { schemaOf } from '../support/both-executors.ts';
 import { mergedData } from '../support/incremental-client.ts';
 
@@ -40,8 +41,8 @@ async function resultsOf(text: string, form: IncrementalForm = 'v0.2'): Promise<
   const document = parse(text);
   const operation = getOperationAST(document);
   if (!operation) throw new Error('there is no operation');
-  const prepared = prepareOperation({ schema, document, operation });
-  const result = await prepared.executeIncrementally(form, undefined, { coerced: {}, sources: {} });
+  const prepared = new PreparedOperation({ schema, document, operation });
+  const result = await executeIncrementally(prepared, form, undefined, { coerced: {}, sources: {} });
   if (!('initialResult' in result)) return [result];
   const results = [result.initialResult];
   for await (const next of result.subsequentResults) results.push(next);

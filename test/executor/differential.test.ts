@@ -28,8 +28,10 @@ import {
   validate,
 } from 'graphql';
 import { expect, test } from 'vitest';
-import { prepareOperation } from '../../src/executor/compile.ts';
+import { PreparedOperation } from '../../src/executor/compile.ts';
 import type { IncrementalForm } from '../../src/executor/defer.ts';
+import { executeIncrementally } from '../../src/executor/defer.ts';
+import { execute as executePrepared } from '../../src/executor/execute.ts';
 import { ofSource, propertyResolver } from '../../src/executor/known-resolvers.ts';
 import { ignoreRejections } from '../../src/executor/promises.ts';
 import { mergedData } from '../support/incremental-client.ts';
@@ -344,7 +346,7 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
     variables,
   );
   if (values === undefined) throw new Error('the variables do not fit');
-  const prepared = prepareOperation({ schema: anySchema, document, operation });
+  const prepared = new PreparedOperation({ schema: anySchema, document, operation });
   const reference = new Outcomes(seed, { ignoresRejections: true });
   const expected = await execute({
     schema: anySchema,
@@ -353,9 +355,9 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
     contextValue: reference,
   });
   const outcomes = new Outcomes(seed);
-  const first = await prepared.execute(outcomes, values);
+  const first = await executePrepared(prepared, outcomes, values);
   // Once more: a plan that has been used is the same plan.
-  const second = await prepared.execute(new Outcomes(seed), values);
+  const second = await executePrepared(prepared, new Outcomes(seed), values);
   return { expected, reference, first, outcomes, second };
 }
 
@@ -465,9 +467,9 @@ test('400 operations with @defer are answered as by graphql: the same data and e
           contextValue: new Outcomes(seed, { ignoresRejections: true }),
           enableEarlyExecution: operation.operation === 'query',
         });
-        const prepared = prepareOperation({ schema: deferSchema, document, operation });
+        const prepared = new PreparedOperation({ schema: deferSchema, document, operation });
         const run = (form: IncrementalForm) =>
-          prepared.executeIncrementally(form, new Outcomes(seed), values).then(wholeOf);
+          executeIncrementally(prepared, form, new Outcomes(seed), values).then(wholeOf);
         const own = await run('v0.2');
         expect({ ...own, results: 0 }).toEqual({
           ...(await wholeOf(await experimentalExecuteIncrementally(asked()))),

@@ -6,7 +6,6 @@ import { createRespond } from '../../src/http/respond.ts';
 import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { createTestHolder, credentials, type TestOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
-import { documented } from '../support/documented.ts';
 import { transfer } from '../support/payment-client.ts';
 import { branchesOf } from '../support/records.ts';
 
@@ -52,7 +51,7 @@ const tooLarge = (message: RegExp, more: object = {}) => ({
   errors: [
     {
       message: expect.stringMatching(message),
-      extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false, ...more }),
+      extensions: { code: 'LIMIT_EXCEEDED', retryable: false, ...more },
     },
   ],
 });
@@ -199,7 +198,7 @@ describe('errors', () => {
     expect(result.errors).toHaveLength(101);
     expect(result.errors[100]).toEqual({
       message: '600 more fields failed; an answer shows the first 100 errors.',
-      extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
+      extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
     });
     expect(result.data.nodes).toHaveLength(100);
     expect(result.data.nodes[99]).toEqual(
@@ -221,7 +220,7 @@ describe('errors', () => {
     expect(result.errors).toEqual([
       expect.objectContaining({
         message: 'The operation holds an alias of 85000 characters, and one may have 128; use shorter names.',
-        extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
+        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
       }),
     ]);
     expect(text.length).toBeLessThan(1000);
@@ -294,7 +293,7 @@ describe('a bounded result', () => {
       const { status, body } = serialize(resultOf(broken), 'application/json');
       expect(status).toBe(500);
       expect(JSON.parse(String(body))).toEqual({
-        errors: [expect.objectContaining({ extensions: documented({ code: 'INTERNAL', retryable: false }) })],
+        errors: [expect.objectContaining({ extensions: { code: 'INTERNAL', retryable: false } })],
         data: null,
       });
       expect(seen.at(-1)).toBeInstanceOf(TypeError);

@@ -123,7 +123,7 @@ test.each<[string, string, object?]>([
 );
 
 describe('the members of a request', () => {
-  const named = { query: '{ a }', operationName: null, variables: {} };
+  const named = { query: '{ a }', variables: {} };
 
   test.each([
     [{ query: '{ a }' }, named],

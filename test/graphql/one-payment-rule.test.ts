@@ -47,6 +47,55 @@ test.each([
   expect((await bankql.ask('{ payment(idempotencyKey: "1") { state } }')).data).toEqual({ payment: null });
 });
 
+describe('the first result of a payment shows whether it failed', () => {
+  const paid = (payload: string, fragments = '') =>
+    `mutation ${/\$yes/.test(payload) ? '($yes: Boolean! = true)' : ''} { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { ${payload} } } ${fragments}`;
+  const errors = 'userErrors { code }';
+
+  test.each([
+    ['userErrors', `replayed ... @defer { ${errors} }`],
+    ['the state', 'replayed ... @defer { payment { state } }'],
+    ['a state below a payment that is not deferred', 'payment { trackId ... @defer { state } }'],
+    ['both', `... @defer { ${errors} payment { state } }`],
+    ['by an enclosing fragment', `... @defer { replayed ... { ${errors} } }`],
+    ['by a named fragment', '...F @defer', `fragment F on MakeTransactionPayload { ${errors} }`],
+    ['perhaps', `... @defer(if: $yes) { ${errors} }`],
+    [
+      'with another that a condition leaves out',
+      `... @defer { ${errors} } ${errors.replace(' ', ' @skip(if: $yes) ')}`,
+    ],
+    [
+      'and selects it twice',
+      `... @defer { ${errors} } ...F @defer`,
+      `fragment F on MakeTransactionPayload { ${errors} }`,
+    ],
+  ])(
+    'a document that defers it is refused before any call: %s',
+    async (_what, payload, fragments?: string) => {
+      const result = await bankql.ask(paid(payload, fragments));
+      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+      expect(bank.calls).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['one of them first', `${errors} ... @defer { payment { state } }`],
+    ['the other first', `payment { state } ... @defer { ${errors} }`],
+    ['in a fragment that is not deferred', `... @defer(if: false) { ${errors} }`],
+    [
+      'by a fragment that is also deferred',
+      '...F @defer ...F',
+      `fragment F on MakeTransactionPayload { ${errors} }`,
+    ],
+    ['none at all: it fails as an error', 'replayed ... @defer { payment { trackId } }'],
+    ['by a condition alone', `replayed ${errors.replace(' ', ' @include(if: $yes) ')}`],
+  ])('others are executed: %s', async (_what, payload, fragments?: string) => {
+    const result = await bankql.ask(paid(payload, fragments));
+    expect(result.errors).toBeUndefined();
+    expect(bank.calls).toHaveLength(1);
+  });
+});
+
 test('the refusal is a 400, whatever the client accepts', async () => {
   const answer = await bankql.fetch(
     new Request('http://bankql.test/graphql', {

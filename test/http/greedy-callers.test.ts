@@ -216,20 +216,28 @@ describe('operations that wait', () => {
 
   test('a query whose client has left ends when it waits for time, though it reads nothing of the bank', async () => {
     const { engine, bank } = await createFixture();
-    const ask = async (signal: AbortSignal) => {
-      const asked = engine.execute(
-        { query: getIntrospectionQuery() },
-        { credentials: credentialsOf('a'), signal: () => signal },
-      );
+    const credentials = credentialsOf('a');
+    const ask = async (hasLeft: boolean) => {
+      const holder = createTestHolder();
+      const asked = engine.execute({ query: getIntrospectionQuery() }, { credentials, holder });
+      holder.isAbandoned = hasLeft;
       // It has begun, and goes on only when there is time.
       while (slices.hasTime);
       return asked;
     };
     const long = vi.spyOn(slices, 'hasTime', 'get').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    const wait = vi.spyOn(slices, 'wait');
     onTestFinished(() => long.mockRestore());
-    expect((await ask(new AbortController().signal)).errors).toBeUndefined();
+    expect((await ask(false)).errors).toBeUndefined();
     long.mockReturnValueOnce(true).mockReturnValueOnce(false);
-    expect(await ask(AbortSignal.abort())).toMatchObject({ data: null, errors: [{}] });
+    expect(await ask(true)).toMatchObject({ data: null, errors: [{}] });
+    // Each waits in the time of its caller, as an operation of its own.
+    const waiting = wait.mock.calls.map(([operation]) => operation);
+    expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual([
+      credentials.caller,
+      credentials.caller,
+    ]);
+    wait.mockRestore();
     await bank.close();
   });
 

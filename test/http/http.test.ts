@@ -3,7 +3,6 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
-import { documented } from '../support/documented.ts';
 import { answerTo, connectTo, postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -103,7 +102,7 @@ describe('an encoded body', () => {
             {
               message:
                 'The body has a Content-Encoding, and this server does not decompress requests: send the body uncompressed.',
-              extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }),
+              extensions: { code: 'BAD_USER_INPUT', retryable: false },
             },
           ],
         },
@@ -146,7 +145,7 @@ describe('a body that is too long is refused, and the answer says that the conne
     const answer = await raw(`${post}Content-Length: 100001\r\n\r\n`);
     expect(answer).toMatch(tooLong);
     expect(answer).toContain('"The body is longer than 100000 bytes."');
-    expect(answer).toContain(JSON.stringify(documented({ code: 'BAD_USER_INPUT', retryable: false })));
+    expect(answer).toContain(JSON.stringify({ code: 'BAD_USER_INPUT', retryable: false }));
   });
 
   test.each([
@@ -305,6 +304,19 @@ describe('CORS', () => {
       expect(corsHeaders(answer)).toEqual([]);
     },
   );
+});
+
+test('invented origins silence no other in the log: one is named again once it is not among the last 20', async () => {
+  await using fresh = await startServerFixture();
+  const headers = { 'Access-Control-Request-Method': 'POST' };
+  const ask = (origin: string) =>
+    fetch(fresh.url, { method: 'OPTIONS', headers: { ...headers, Origin: origin } });
+  const named = (origin: string) => fresh.log.filter((line) => line.includes(`"origin":"${origin}"`)).length;
+  for (let number = 0; number < 25; number++) await ask(`https://invented-${number}.example`);
+  for (let time = 0; time < 2; time++) await ask('https://developer.example');
+  expect(named('https://developer.example')).toBe(1);
+  await ask('https://invented-0.example');
+  expect(named('https://invented-0.example')).toBe(2);
 });
 
 test('a request that cannot be read has an answer that its page may see, and a line in the log', async () => {

@@ -3,7 +3,6 @@ import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 import { acceptedBy } from '../../src/http/accept.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { documented } from '../support/documented.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
@@ -149,7 +148,7 @@ test('@stream is no directive of the schema, and is refused before any REST call
   expect(errors).toMatchObject([
     {
       message: 'Unknown directive "@stream".',
-      extensions: documented({ code: 'GRAPHQL_VALIDATION_FAILED', retryable: false }),
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED', retryable: false },
     },
   ]);
   expect(fixture.bank.calls).toEqual([]);
@@ -183,12 +182,12 @@ test('a fragment whose record fails is one error in place of an object of nulls,
   const errors = [
     expect.objectContaining({
       path: ['bank', 'account'],
-      extensions: documented({
+      extensions: {
         code: 'FORBIDDEN',
         operation: 'getAccountsScope',
         retryable: false,
         status: 403,
-      }),
+      },
     }),
   ];
   const [, second] = await payloadsOf(await read(query));
@@ -314,9 +313,7 @@ test('all results together have the length of one answer, and one that is too lo
     completed: [
       {
         id: '0',
-        errors: [
-          expect.objectContaining({ extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }) }),
-        ],
+        errors: [expect.objectContaining({ extensions: { code: 'LIMIT_EXCEEDED', retryable: false } })],
       },
     ],
     hasNext: false,
@@ -365,7 +362,7 @@ test('a part for which there is no room fails, whichever it is', async () => {
     );
   const errors = [
     expect.objectContaining({
-      extensions: documented({ code: 'OVERLOADED', retryAfter: 1, retryable: true }),
+      extensions: { code: 'OVERLOADED', retryAfter: 1, retryable: true },
     }),
   ];
   expect(await ask('accountId ... @defer { label }')).toEqual([

@@ -57,6 +57,46 @@ test('what HTTP alone is enough to refuse is counted by status, once each', asyn
   telemetry.registry.clear();
 });
 
+test('a request for what is not served is 404 before anything else, and no operation', async () => {
+  const begun: string[] = [];
+  const observer = {
+    begin(requestId: string) {
+      begun.push(requestId);
+      return null;
+    },
+    end() {},
+  };
+  const refused: number[] = [];
+  await using fixture = await startServerFixture({
+    observer,
+    onHttpRefusal: (status) => void refused.push(status),
+  });
+  const form = 'Content-Type: application/x-www-form-urlencoded\r\n';
+  for (const [path, length] of [
+    ['/wp-login.php', 2],
+    ['/', 100_001],
+    ['/graphq', 2],
+    ['/graphql/graphiql-0123456789abcdef/main.js', 2],
+  ] as const) {
+    const text = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${form}Content-Length: ${length}\r\n\r\n{}`;
+    expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1.1 404 [\s\S]*\r\nConnection: close\r\n/);
+  }
+  expect([begun, refused, fixture.log]).toEqual([[], [], []]);
+  const text = `POST /graphql HTTP/1.1\r\nHost: localhost\r\n${form}Content-Length: 2\r\n\r\n{}`;
+  expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1.1 415 /);
+  expect([begun.length, refused]).toEqual([1, [415]]);
+});
+
+test('a page keeps its connection, also one that is not there', async () => {
+  await using fixture = await startServerFixture();
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`;
+  const answers = await answerTo(
+    fixture.url,
+    `${get('/favicon.ico')}\r\n${get('/health')}Connection: close\r\n\r\n`,
+  );
+  expect(answers).toMatch(/^HTTP\/1.1 404 [\s\S]*Connection: keep-alive[\s\S]*HTTP\/1.1 200 /);
+});
+
 test('a process shows all of it in its metrics, and nothing that callers wrote', async () => {
   await using bankql = await startProcess({
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',

@@ -6,7 +6,6 @@ import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { createTestBankql, credentials, type TestBankql, testOptions } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
@@ -233,7 +232,7 @@ describe('what cannot be answered', () => {
         message: 'Something went wrong inside bankql.',
         locations: expect.anything(),
         path: ['payment'],
-        extensions: documented({ code: 'INTERNAL', retryable: false }),
+        extensions: { code: 'INTERNAL', retryable: false },
       },
     ]);
     expect(other.log.join()).toContain('the secret of the inside');

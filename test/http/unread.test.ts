@@ -5,7 +5,6 @@ import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts
 import type { CapacityLimits } from '../../src/load/capacity.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { documented } from '../support/documented.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, turns } from '../support/waits.ts';
@@ -91,7 +90,7 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
     {
       message:
         'Clients have left too much of other answers unread, and this one is long. Nothing was changed.',
-      extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 1 }),
+      extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 },
     },
   ]);
   // A short one is given all the same.

@@ -14,7 +14,6 @@ import {
 } from '../../src/load/capacity.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { documented } from '../support/documented.ts';
 import { credentials, postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -192,7 +191,7 @@ describe('over a socket', () => {
     expect(await refused.json()).toEqual({
       errors: [
         expect.objectContaining({
-          extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 1 }),
+          extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 },
         }),
       ],
     });

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { bankWordsOf } from '../../src/payments/answer/payment-words.ts';
-import { hashCaller } from '../../src/payments/record.ts';
+import { hashCaller } from '../../src/payments/caller.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';

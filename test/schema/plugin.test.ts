@@ -35,7 +35,7 @@ test('an AccountRef works in any record, and leads to the account and the counte
   builder.objectField(Account, 'standingOrders', (t) =>
     t.bankList(StandingOrder, { description: 'Standing orders of the account.' }),
   );
-  const contextValue = {
+  const bankql = {
     defaults: { bankId: 'BANK', viewId: 'owner' },
     lists: { charge: () => undefined },
     session: {
@@ -54,7 +54,7 @@ test('an AccountRef works in any record, and leads to the account and the counte
   const document = parse(`{ bank { account(accountId: "A", viewId: "v") { standingOrders { nodes {
     orderId bankId payee ${fields} fees { payer ${fields} } earlier ${fields}
   } } } } }`);
-  const result = await execute({ schema: builder.toSchema(), document, contextValue });
+  const result = await execute({ schema: builder.toSchema(), document, contextValue: { bankql } });
   const leadsTo = (id: string, isKnown = true) => ({
     accountId: id,
     account: { accountId: id, viewId: 'v', bankId: 'BANK' },
@@ -82,6 +82,14 @@ test('an AccountRef works in any record, and leads to the account and the counte
   expect(asked).toEqual(Array(4).fill({ bankId: 'BANK', accountId: 'A', viewId: 'v' }));
 });
 
+test('a link whose parent and arguments do not give all its ids says so when the schema is made', () => {
+  expect(() => Branch.checkIdsFrom('Account')).toThrow(
+    'A link from Account to Branch needs `ids`: nothing gives it branchId',
+  );
+  Branch.checkIdsFrom('Account', { branchId: null });
+  Account.checkIdsFrom('OtherAccount');
+});
+
 /** TypeScript refuses each of these lines. */
 const wrongUses = () => {
   builder.bankRef(order, {
@@ -105,6 +113,18 @@ const wrongUses = () => {
       // @ts-expect-error The record of an account has no branches.
       entries: ({ record }) => record.branches,
       ids: ({ bankId }, branchId: string) => ({ bankId, branchId }),
+    }),
+    // @ts-expect-error There is no such option.
+    one: t.link(Branch, { description: '', id: 'branchId' }),
+    part: t.field({
+      type: builder.bankObject(accountRef),
+      // @ts-expect-error A part of a record has the types of its shape.
+      resolve: () => ({ account_id: 1 }),
+    }),
+    placed: t.field({
+      type: builder.bankPart(accountRef),
+      // @ts-expect-error A part that knows its record has the record's ids.
+      resolve: () => ({ record: {} }),
     }),
   }));
 };

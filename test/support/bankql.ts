@@ -1,3 +1,4 @@
+import type { Plugin } from 'graphql-yoga';
 import { pino } from 'pino';
 import { request } from 'undici';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
@@ -8,7 +9,7 @@ import { NodeExchange } from '../../src/http/exchange.ts';
 import { createHandle, type HandleOptions } from '../../src/http/handle.ts';
 import { type Listening, listen } from '../../src/http/listen.ts';
 import type { RateLimiter } from '../../src/load/rate-limit.ts';
-import type { AuditEntry } from '../../src/payments/record.ts';
+import type { AuditEntry } from '../../src/payments/audit.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';
@@ -77,6 +78,7 @@ export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 export const createTestHolder = () => ({
   isMutation: false,
   isAbandoned: false,
+  signal: new AbortController().signal,
   takeValues: () => true,
   reserveRoom: () => true,
 });
@@ -122,6 +124,9 @@ function overSocket(listener: Parameters<typeof listen>[2]) {
     },
   };
 }
+
+/** Plugins of every bankql of a test file. */
+export const pluginsOfAll: Plugin[] = [];
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
 export async function testOptions({
@@ -170,6 +175,7 @@ export async function testOptions({
         ? authenticateByHeaders(null)
         : authenticateByToken(identity, logger, onTokenRefusal),
     ...options,
+    plugins: [...pluginsOfAll, ...(options.plugins ?? [])],
     logger,
     log,
     audit,

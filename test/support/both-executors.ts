@@ -12,8 +12,10 @@ import {
 } from 'graphql';
 import { expect } from 'vitest';
 import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
-import { prepareOperation } from '../../src/executor/compile.ts';
+import { PreparedOperation } from '../../src/executor/compile.ts';
+import { execute as executePrepared } from '../../src/executor/execute.ts';
 import type { ExecuteOptions } from '../../src/executor/execution.ts';
+import { nobody } from '../../src/load/callers.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
 
@@ -38,7 +40,7 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
   expect(validate(schema, document)).toEqual([]);
   const operation = getOperationAST(document, operationName);
   if (!operation) throw new Error('there is no such operation');
-  const prepared = prepareOperation({ schema, document, operation });
+  const prepared = new PreparedOperation({ schema, document, operation });
   const variablesOf = (raw: RawVariables) => {
     const { variableValues, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], raw);
     if (variableValues === undefined) throw new Error(errors[0]?.message);
@@ -46,10 +48,14 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
   };
   return {
     run: async (raw: RawVariables = {}, context: unknown = undefined) =>
-      prepared.execute(context, variablesOf(raw)),
-    runWith: async (options: ExecuteOptions) => prepared.execute(undefined, variablesOf({}), options),
+      executePrepared(prepared, context, variablesOf(raw)),
+    runWith: async (options: ExecuteOptions) =>
+      executePrepared(prepared, undefined, variablesOf({}), options),
     runWithin: async (answerLimits: AnswerLimits) =>
-      prepared.execute(undefined, variablesOf({}), { budget: new AnswerBudget(answerLimits) }),
+      executePrepared(prepared, undefined, variablesOf({}), {
+        budget: new AnswerBudget(answerLimits),
+        caller: nobody,
+      }),
     reference: async (variableValues: RawVariables = {}, contextValue: unknown = undefined) =>
       execute({ schema, document, variableValues, contextValue, operationName }),
   };

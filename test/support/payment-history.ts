@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../../src/payments/store/store.ts';
+import type { PaymentRecord } from '../../src/payments/record.ts';
 import type { Arrived } from './payment-bank.ts';
 import type { Told } from './payment-client.ts';
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import { hashCaller } from '../../src/payments/record.ts';
+import { hashCaller } from '../../src/payments/caller.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createCallerHashes, createOperationObserver } from '../../src/telemetry/operation-observer.ts';

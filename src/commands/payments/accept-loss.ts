@@ -1,5 +1,5 @@
 import { counted, StartError } from '../../errors.ts';
-import { recordFromLog } from '../../payments/record.ts';
+import { recordFromLog } from '../../payments/audit.ts';
 import type { PaymentStore } from '../../payments/store/store.ts';
 import { type LoggedAttempt, readAttempts } from './from-log.ts';
 import { confirm, expectNone, sentence, subcommand, thesePayments } from './operator.ts';

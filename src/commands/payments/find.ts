@@ -1,15 +1,9 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { z } from 'zod';
 import { StartError } from '../../errors.ts';
-import { hashCaller, recordId } from '../../payments/record.ts';
-import {
-  type PaymentQuery,
-  type PaymentRecord,
-  type PaymentState,
-  type PaymentStore,
-  parseJson,
-  paymentStates,
-} from '../../payments/store/store.ts';
+import { hashCaller, recordId } from '../../payments/caller.ts';
+import { type PaymentRecord, type PaymentState, paymentStates } from '../../payments/record.ts';
+import { type PaymentQuery, type PaymentStore, parseJson } from '../../payments/store/store.ts';
 import { expectNone, type Given, readIdPrefix, readTime, subcommand } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-table.ts';
 

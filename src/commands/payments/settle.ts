@@ -1,6 +1,7 @@
 import { StartError } from '../../errors.ts';
-import { auditEntry } from '../../payments/record.ts';
-import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
+import { auditEntry } from '../../payments/audit.ts';
+import type { PaymentRecord } from '../../payments/record.ts';
+import { type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
 import { confirm, type OperatorTask, readIdPrefix, sentence, subcommand, thesePayments } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { getOrMake } from '../../get-or-make.ts';
+import { fieldsInRest } from '../../schema/rest-extensions.ts';
+import { schema } from '../../schema/schema.ts';
 import type { WholeAnswer } from '../exchange.ts';
 import type { GraphiQLFile } from '../head.ts';
 
@@ -85,6 +87,7 @@ const ownFiles = [
 const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  json: 'application/json',
   svg: 'image/svg+xml',
 };
 
@@ -107,6 +110,7 @@ async function loadAssets() {
     'editor.worker.js': bundle.editorWorkerService,
     'json.worker.js': bundle.jsonWorker,
     'graphql.worker.js': bundle.graphqlWorker,
+    'rest.json': JSON.stringify(fieldsInRest(schema)),
   };
   const files = [...own, ...Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)] as const)];
   const contents = createHash('sha256');

@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import { withoutHeadOffice } from '../../bank/ids.ts';
 import { numberParts, plainDecimal } from '../../contract/decimal.ts';
 import { isObject } from '../../is-object.ts';
-import type { PaymentRecord } from '../store/store.ts';
+import type { PaymentRecord } from '../record.ts';
 import * as words from './payment-words.ts';
-import { type BankWords, fold, speaksOfFailure } from './payment-words.ts';
+import { type BankWords, fold } from './payment-words.ts';
 
 /** The values in an answer to a payment: texts, ids, decimals, times and links. */
 
@@ -43,6 +43,9 @@ export function decimal(text: string): string | null {
   return `${sign}${whole}.${fraction}`;
 }
 
+/** The amount is negative in the payer's transaction. */
+export const withoutSign = (value: unknown): unknown => scalarOf(value)?.replace(/^-/, '') ?? value;
+
 /** Whether a value is the one that was sent; null if one of them is missing. */
 export function isSame(value: unknown, own: string | null, read: Read): boolean | null {
   const text = scalarOf(value);
@@ -52,9 +55,6 @@ export function isSame(value: unknown, own: string | null, read: Read): boolean 
 
 /** Longer texts are no ids: the record would not hold them. */
 const maxReceipt = 4000;
-const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
-/** The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
-export const withoutUuids = (text: string): string => text.replaceAll(uuid, '');
 /** Names of statuses that are no success, such as `BAD_REQUEST`. */
 const errorNames: ReadonlySet<string> = new Set(
   Object.entries(STATUS_CODES).flatMap(([code, name = '']) => (Number(code) < 400 ? [] : [fold(name)])),
@@ -70,10 +70,8 @@ export function isId(value: unknown): boolean {
   const hasFormOfId =
     /^[^-+\p{C}\p{Z}<>{}[\]"][^\p{C}\p{Z}<>{}[\]"]*$/u.test(text) && /[\p{L}1-9]/u.test(text);
   if (!hasFormOfId || text.length > maxReceipt || /^[45]\d\d$/.test(text)) return false;
-  const rest = withoutUuids(text);
-  if (errorNames.has(fold(rest)) || speaksOfFailure(rest)) return false;
-  const isCode = words.readCode(text, words.noBankWords) !== 'unknown';
-  return !isCode && ![text, ...rest.split(/[^\p{L}\p{N}]+/u)].some(words.isTellingWord);
+  const isError = errorNames.has(fold(text)) || words.speaksAgainst(text, 'done', words.noBankWords);
+  return !isError && ![text, ...words.wordsOf(text)].some(words.isTellingWord);
 }
 
 interface ReceiptOptions {

@@ -6,11 +6,12 @@ import type { Operation } from '../../contract/operation.ts';
 import { isObject } from '../../is-object.ts';
 import { type AnswerBody, readBody } from './answer-body.ts';
 import { isEmptyContainer } from './answer-values.ts';
+import type { ReadOptions } from './known-members.ts';
 import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
 import { toStoredResponse } from './stored-response.ts';
-import { type Finding, finding, type ReadOptions, readSuccess, speaksOfFailure } from './success-answer.ts';
+import { type Finding, finding, readSuccess, speaksOfFailure } from './success-answer.ts';
 import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { isEmptyContainer, isEmptyText, type Sent, scalarOf, withoutUuids } from './answer-values.ts';
+import { isEmptyContainer, isEmptyText, type Sent, scalarOf } from './answer-values.ts';
 import * as words from './payment-words.ts';
-import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
+import { type BankWords, fold, type Meaning, meaningOf } from './payment-words.ts';
 
 /** Members that bankql does not know cannot decide, but they may say that another member is wrong. */
 
@@ -46,32 +46,15 @@ export function contradicts(
   // Zero is the code of a success in some banks.
   if (isStatus && isNo(value) && text !== '0') return true;
   if ((isStatus || words.codeName.test(folded)) && /^[45]\d\d$/.test(text)) return true;
-  return !isOwn && speaksAgainst(text, outcome, options.bankWords);
+  return !isOwn && words.speaksAgainst(text, outcome, options.bankWords);
 }
-
-const wordsOf = (text: string): string[] => text.split(/[^\p{L}\p{N}]+/u);
-
-/** Longer texts are not read, so that they may say anything. */
-const maxText = 4000;
 
 /** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
 export function speaksOfExecution(said: string, bankWords: BankWords): boolean {
   if (words.taughtMeaning(said, bankWords) === 'rejected') return false;
-  if (said.length > maxText) return true;
-  const single = wordsOf(withoutUuids(said));
+  if (said.length > words.maxRead) return true;
+  const single = words.wordsOf(said);
   if (single.some(words.isDuplicateWord)) return true;
   const isDone = (word: string) => meaningOf(word, bankWords, false) === 'done';
   return single.some(isDone) && !single.some(words.isNoWord);
-}
-
-/** Whether a text, or one or two words of a sentence, are those of a failure or, for an outcome that is done, of a pending payment. */
-export function speaksAgainst(said: string, outcome: Meaning, bankWords: BankWords): boolean {
-  if (words.taughtMeaning(said, bankWords) === 'done') return false;
-  if (said.length > maxText) return true;
-  if (!/\p{L}/u.test(said)) return words.taughtMeaning(said, bankWords) === 'rejected';
-  const text = withoutUuids(said);
-  if (isReason(words.readText(text, bankWords)) || words.speaksOfFailure(text)) return true;
-  const single = wordsOf(text);
-  const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
-  return [text, ...single, ...pairs].some((word) => words.speaksAgainst(word, outcome, bankWords));
 }

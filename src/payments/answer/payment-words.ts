@@ -99,11 +99,9 @@ export const isNoWord = (word: string): boolean => noWords.has(fold(word));
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
 );
-/** Whether a text may be no receipt, id or free text in an answer that decides. */
-export const isTellingWord = (text: string): boolean =>
-  [emptyWords, noWords, waitingWords].some((words) => words.has(fold(text))) ||
-  /accepted|rejected/.test(meaningOf(text, noBankWords, false) ?? '') ||
-  isStandardCode(splitAtCode(text).head);
+/** Whether a word may be no receipt, id or free text in an answer that decides. */
+export const isTellingWord = (word: string): boolean =>
+  emptyWords.has(fold(word)) || isAgainst(word, 'done', noBankWords);
 
 /** In a folded text or id, these speak of a failure. They are many more than the phrases: to doubt is safe. */
 const failureInText = new RegExp(
@@ -116,21 +114,44 @@ const failureInText = new RegExp(
     '',
   ),
 );
-export const speaksOfFailure = (text: string): boolean =>
-  [text, withoutFillers(text)].some((said) => failureInText.test(fold(said)));
+const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
+/** The words of a text. The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
+export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
 
-/**
- * The reasons for a refusal, as whole clauses without articles, `is` and `has been`; also as codes, such as INSUFFICIENT_FUNDS. They are
- * those of docs/operate.md.
- */
-export const phrases: readonly string[] = [
-  ...['insufficient funds', 'insufficient balance', 'not enough balance', 'balance too low'],
-  ...['account not found', 'bank account not found', 'account does not exist', 'payee not found'],
-  ...['beneficiary not found', 'resource not found', 'not found', 'unknown account'],
-  ...['account closed', 'account blocked', 'account frozen', 'invalid account', 'invalid account number'],
-  ...['invalid IBAN', 'invalid amount', 'invalid currency', 'limit exceeded', 'daily limit exceeded'],
-  ...['payment rejected', 'access denied', 'forbidden'],
-];
+/** Longer texts are not read, so that they may say anything. */
+export const maxRead = 4000;
+
+/** Whether a text, or a part of it, is that of a failure or a denial or, for an outcome that is done, of a pending payment. */
+export function speaksAgainst(said: string, outcome: Meaning, words: BankWords): boolean {
+  if (taughtMeaning(said, words) === 'done') return false;
+  if (said.length > maxRead) return true;
+  if (!/\p{L}/u.test(said)) return taughtMeaning(said, words) === 'rejected';
+  const text = said.replaceAll(uuid, '');
+  const single = wordsOf(text);
+  // Also across signs, as in `account.closed`.
+  const joined = [single, wordsOf(withoutFillers(text))].map((parts) => fold(parts.join('')));
+  if (joined.some((each) => failureInText.test(each))) return true;
+  const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
+  return [text, ...clausesOf(text), ...single, ...pairs].some((part) => isAgainst(part, outcome, words));
+}
+
+function isAgainst(part: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
+  const folded = fold(part);
+  if (done.has(folded)) return false;
+  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
+  const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
+  if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
+  return noWords.has(folded) || codeTexts.has(folded);
+}
+
+const clausesOf = (text: string): string[] => text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
+
+/** The reasons for a refusal, as whole clauses, and as codes such as INSUFFICIENT_FUNDS. docs/operate.md has the same. */
+export const phrases =
+  `insufficient funds, insufficient balance, not enough balance, balance too low, account not found, account does not exist,
+  payee not found, beneficiary not found, resource not found, not found, unknown account, account closed, account blocked,
+  invalid account, invalid account number, invalid IBAN, invalid amount, invalid currency, limit exceeded,
+  daily limit exceeded, rejected, declined, payment rejected, access denied, forbidden`.split(/,\s+/);
 const knownPhrases: ReadonlySet<string> = new Set(phrases.map(fold));
 
 /** Codes of ISO 20022 and Open Bank Project, with the names and sentences that their standards give them. */
@@ -173,22 +194,12 @@ export type Reason = 'taught' | 'reason' | 'neutral' | 'unknown';
 
 export const isReason = (reason: Reason): boolean => reason === 'taught' || reason === 'reason';
 
-export const isStandardCode = (code: string): boolean => codeTexts.has(foldValue(code));
+const isStandardCode = (code: string): boolean => codeTexts.has(foldValue(code));
 
 export function readCode(code: string, words: BankWords): Reason {
   const taught = taughtMeaning(code, words);
   if (taught !== undefined) return taught === 'rejected' ? 'taught' : 'unknown';
   return isStandardCode(code) || knownPhrases.has(foldValue(code)) ? 'reason' : 'unknown';
-}
-
-/** Whether a word, or a phrase of two, is one of a failure, a denial or, for an outcome that is done, a pending payment. */
-export function speaksAgainst(word: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
-  const folded = fold(word);
-  if (done.has(folded)) return false;
-  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
-  const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
-  if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
-  return noWords.has(folded) || codeTexts.has(folded);
 }
 
 /** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and what follows. */
@@ -211,7 +222,7 @@ export function readText(text: string, words: BankWords, codes: readonly string[
   if (isCoded && rest.trim() === '') return 'reason';
   const isOfCode = (code: string, said: string) => codeTexts.get(foldValue(code)) === fold(said);
   if (codes.some((code) => isOfCode(code, text)) || (isCoded && isOfCode(head, rest))) return 'reason';
-  const clauses = (isCoded ? rest : text).split(/[.:;,]/).filter((clause) => clause.trim() !== '');
+  const clauses = clausesOf(isCoded ? rest : text);
   const isKnown = (clause: string) =>
     (taughtMeaning(clause, words) ??
       (knownPhrases.has(fold(withoutFillers(clause))) ? 'rejected' : undefined)) === 'rejected';

@@ -1,8 +1,9 @@
 import { isObject } from '../../is-object.ts';
 import { idText, isEmptyContainer, isEmptyText, isId, isPast, isSame, scalarOf } from './answer-values.ts';
+import type { ReadOptions } from './known-members.ts';
 import * as words from './payment-words.ts';
 import { fold, type Reason } from './payment-words.ts';
-import { type Finding, finding, type ReadOptions } from './success-answer.ts';
+import { type Finding, finding } from './success-answer.ts';
 
 /** A refusal with a 4xx is understood if every member of it is known, and one of them gives a reason. */
 

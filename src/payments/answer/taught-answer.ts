@@ -2,17 +2,15 @@ import type { Operation } from '../../contract/operation.ts';
 import type { AnswerBody } from './answer-body.ts';
 import { isEmptyContainer, isReceipt, scalarOf } from './answer-values.ts';
 import { contradicts } from './contradiction.ts';
+import { type About, isKnown, type ReadOptions } from './known-members.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, type Meaning } from './payment-words.ts';
 import {
-  type About,
   type Finding,
   finding,
-  isKnown,
   type Member,
   meaningsIn,
   namesAnother,
-  type ReadOptions,
   requestsName,
   statusMeaning,
 } from './success-answer.ts';

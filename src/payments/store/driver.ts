@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type PaymentQuery, type PaymentState, StoreUnavailable } from './store.ts';
+import type { PaymentState } from '../record.ts';
+import { type PaymentQuery, StoreUnavailable } from './store.ts';
 
 /**
  * The statements that a database provides for the payment store. Each method is one atomic, durable step; the protocol is above it,

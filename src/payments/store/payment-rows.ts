@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { HeldPayment } from '../protocol.ts';
+import { isFinished, type PaymentRecord, paymentRecord } from '../record.ts';
 import type { NewRow, RowChange, StoredRow } from './driver.ts';
-import { isFinished, type PaymentRecord, parseJson, paymentRecord } from './store.ts';
+import { parseJson } from './store.ts';
 
 /** Records as rows of a database, and back. */
 

@@ -1,16 +1,16 @@
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
+import { isUnreadable, type PaymentRecord } from '../record.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
 import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import {
   type AttemptOutcome,
-  isUnreadable,
   type OnPage,
   type OnStoreEvent,
   type PaymentQuery,
-  type PaymentRecord,
   type PaymentStore,
   StoreUnavailable,
 } from './store.ts';
+import { pause, UnwrittenOutcomes } from './unwritten-outcomes.ts';
 
 interface PaymentStoreOptions {
   /** For messages. */
@@ -27,13 +27,6 @@ interface PaymentStoreOptions {
   readonly clock?: () => number;
 }
 
-/** Does not keep the process alive. */
-function pause(ms?: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve, ms).unref();
-  return promise;
-}
-
 const steadyClock = () => performance.timeOrigin + performance.now();
 
 /** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
@@ -48,8 +41,6 @@ const purgePauseMs = 30;
 const maxRounds = 20;
 /** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
 const maxUnwritten = 1_000;
-/** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
-const retryDelaysMs = [250, 1000, 2000];
 
 /** A record as it was read. */
 interface Seen {
@@ -59,32 +50,17 @@ interface Seen {
   readonly now: number;
 }
 
-/** A write that the database has not confirmed. */
-interface Unwritten {
-  readonly attempt: AttemptOutcome;
-  /** The record with its outcome; null if nothing was executed. */
-  readonly record: PaymentRecord | null;
-  /** The time until which the attempt's INSERT may still be committed, by the clock of this process. */
-  readonly uncertainUntil: number;
-}
-
 /**
  * A payment store: the protocol (protocol.ts) on top of a database.
  * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process
  * was faster, it starts again. An answer about a record says only what the database already holds.
- * An outcome that cannot be written stays in memory. It is answered from there, and written when the database is back. An
- * INSERT that may or may not have been committed is deleted by the same retry. If this process dies first, the record stays
- * PENDING and becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * An outcome that cannot be written stays in memory (unwritten-outcomes.ts), and is answered from there.
  */
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
   const { onEvent = () => {}, clock = steadyClock } = options;
   /** Attempts that this process has begun and not ended. They save reading the record again. */
   const begun = new Map<string, Seen>();
-  /** By Track-ID. */
-  const unwritten = new Map<string, Unwritten>();
-  let writing: Promise<void> | null = null;
-  let retrying = false;
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** By how much the database's clock is ahead of this process's, as far as it was seen to step. */
   let ahead = 0;
@@ -92,6 +68,13 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   let isTimeAhead = false;
   let loss: string | null = null;
   let closing: Promise<void> | null = null;
+
+  const unwritten = new UnwrittenOutcomes(async ({ attempt, uncertainUntil }) => {
+    const mayBeStoredLater = clock() < uncertainUntil;
+    const { after, changed } = await apply(attempt.id, eventOf(attempt));
+    // While the record is missing in the database, only this process's memory prevents that the payment is sent again.
+    return attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
+  });
 
   const unavailable = (reason: string) =>
     new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
@@ -170,59 +153,10 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     return (await apply(id, () => ({ kind: 'retention over', before: expiredBefore() }), after)).after;
   }
 
-  /** Writes an unconfirmed record. Shape: whether the database has confirmed it. Errors: any. */
-  async function write({ attempt, uncertainUntil }: Unwritten): Promise<boolean> {
-    const mayBeStoredLater = clock() < uncertainUntil;
-    const { after, changed } = await apply(attempt.id, eventOf(attempt));
-    // While the record is missing in the database, only this process's memory prevents that the payment is sent again.
-    const isDone = attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
-    if (isDone) unwritten.delete(attempt.trackId);
-    return isDone;
-  }
-
-  /** Stops at the first failure and moves it to the end of the queue, so that it does not block the others. */
-  async function writeInOrder(): Promise<void> {
-    for (const kept of [...unwritten.values()]) {
-      try {
-        await write(kept);
-      } catch {
-        unwritten.delete(kept.attempt.trackId);
-        unwritten.set(kept.attempt.trackId, kept);
-        return;
-      }
-    }
-  }
-
-  function writeAll(): Promise<void> {
-    writing ??= writeInOrder().finally(() => {
-      writing = null;
-    });
-    return writing;
-  }
-
-  async function keep(kept: Unwritten): Promise<void> {
-    unwritten.set(kept.attempt.trackId, kept);
-    if (retrying) return;
-    retrying = true;
-    for (let n = 0; unwritten.size > 0 && closing === null; n++) {
-      // Does not keep the process alive: at its end `drain` tries for a while.
-      await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
-      await writeAll();
-    }
-    retrying = false;
-  }
-
-  /** The record of a payment whose outcome only this process knows; null if the database knows as much. */
-  function keptRecord(id: string): PaymentRecord | null {
-    for (const { attempt, record } of unwritten.values())
-      if (attempt.id === id && record !== null) return record;
-    return null;
-  }
-
   async function begin(given: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null> {
     assertOpen();
     const { id, trackId } = given;
-    const kept = keptRecord(id);
+    const kept = unwritten.recordOf(id);
     if (kept !== null) return kept;
     if (unwritten.size >= maxUnwritten)
       throw unavailable(`it has not taken the outcomes of ${unwritten.size} payments`);
@@ -233,7 +167,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       const stored = await driver.insert(row).catch((error) => {
         const attempt = { id, trackId, outcome: null };
         if (error instanceof WriteUncertain)
-          void keep({ attempt, record: null, uncertainUntil: clock() + driver.uncertainMs });
+          void unwritten.keep({ attempt, record: null, uncertainUntil: clock() + driver.uncertainMs });
         throw error;
       });
       const seen = see(stored);
@@ -261,7 +195,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     } catch (error) {
       if (seen !== undefined) {
         const next = advance(seen.held, eventOf(attempt)(seen.now));
-        void keep({ attempt, record: next?.record ?? null, uncertainUntil: 0 });
+        void unwritten.keep({ attempt, record: next?.record ?? null, uncertainUntil: 0 });
       }
       throw error;
     }
@@ -276,7 +210,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
 
   async function search({ limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery, onPage?: OnPage) {
     assertOpen();
-    if (unwritten.size > 0) await writeAll();
+    if (unwritten.size > 0) await unwritten.writeAll();
     const records: PaymentRecord[] = [];
     for (let { after } = query; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
@@ -288,7 +222,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       for (const row of page) {
         const seen = see(row);
         const asked = await apply(row.id, (at) => ({ kind: 'asked about', at }), seen);
-        if (asked.after !== null) records.push(keptRecord(row.id) ?? asked.after.held.record);
+        if (asked.after !== null) records.push(unwritten.recordOf(row.id) ?? asked.after.held.record);
       }
       after = page.at(-1);
       if (page.length < wanted) break;
@@ -304,9 +238,9 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       return driver.loss;
     },
     get unwritten() {
-      return [...unwritten.values()].filter(({ record }) => record !== null).length;
+      return unwritten.records;
     },
-    unconfirmed: () => [...unwritten.values()].map(({ attempt }) => attempt),
+    unconfirmed: () => unwritten.attempts(),
     async recover(record, by) {
       assertOpen();
       const held = advance(null, { kind: 'found in a log', record, by, at: clock() });
@@ -326,23 +260,10 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     },
     begin,
     end,
-    async drain(timeoutMs) {
-      const over = Promise.withResolvers<void>();
-      let isOver = false;
-      // Keeps the process alive: it is about to end, and nothing else may be left that does.
-      const timer = setTimeout(() => {
-        isOver = true;
-        over.resolve();
-      }, timeoutMs);
-      while (unwritten.size > 0 && !isOver) {
-        await Promise.race([Promise.allSettled([...unwritten.values()].map(write)), over.promise]);
-        if (unwritten.size > 0) await Promise.race([pause(retryDelaysMs[0]), over.promise]);
-      }
-      clearTimeout(timer);
-    },
+    drain: (timeoutMs) => unwritten.drain(timeoutMs),
     async find(id) {
       assertOpen();
-      return keptRecord(id) ?? (await current(id))?.held.record ?? null;
+      return unwritten.recordOf(id) ?? (await current(id))?.held.record ?? null;
     },
     search,
     async settle(id, state, by) {
@@ -351,6 +272,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       return (await apply(id, (at) => ({ kind: 'settled', state, by, at }), found)).changed;
     },
     close() {
+      unwritten.stop();
       closing ??= driver.close();
       return closing;
     },

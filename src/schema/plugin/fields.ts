@@ -12,7 +12,7 @@ import { ofSource, propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import type { InputFields, ObjectFields, Types } from '../builder.ts';
-import type { ReadContext } from '../context.ts';
+import type { ResolverContext } from '../context.ts';
 import { parseDateTime } from '../date-time.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts). */
@@ -23,9 +23,9 @@ export type Values = Readonly<Record<string, unknown>>;
 type Place = 'answer' | 'input' | 'changes';
 
 /** A field of an answer is null if the bank leaves it out: docs/clients.md says so once for all of them. */
-function descriptionOf({ description, rest, notes = {} }: Field, place: Place): string {
+function descriptionOf({ description, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
-  return `${description} REST \`${rest}\`${note ?? ''}.`;
+  return note === undefined ? description : `${description.replace(/\.$/, '')}${note}.`;
 }
 
 /** The field of a record that has its own id; undefined if it has none. */
@@ -73,7 +73,7 @@ export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
   const { name, description, rest } = own;
   return {
     [name]: t.id({
-      description: `${description} REST \`${rest}\` (not in every entry).`,
+      description,
       fromIds: true,
       // If the bank sent something other than text, the record holds an error here.
       resolve: ofSource((node: Parent) => (node[name] ?? node.record?.[rest]) as string | null),
@@ -125,8 +125,8 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   const { description, rest } = field;
   return t.field({
     type: 'DateTime',
-    description: `${description} Null if unreadable. REST \`${rest}\`.`,
-    resolve: (parent, _args, { session }: ReadContext) => {
+    description: `${description} Null if unreadable.`,
+    resolve: (parent, _args, { bankql: { session } }: ResolverContext) => {
       const record = recordIn(parent, holder);
       const text = textOf(record[rest]);
       if (!text) return null;

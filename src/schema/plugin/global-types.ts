@@ -1,7 +1,9 @@
 import type {
   FieldKind,
   FieldNullability,
+  FieldRequiredness,
   InputFieldMap,
+  InputType,
   ObjectFieldsShape,
   SchemaTypes,
   TypeParam,
@@ -37,6 +39,15 @@ declare global {
       resolverOn?: ((typename: string) => GraphQLFieldResolver<unknown, object>) | undefined;
       /** Whether the field makes a payment. */
       payment?: true;
+    }
+
+    export interface InputFieldOptions<
+      Types extends SchemaTypes = SchemaTypes,
+      Type extends InputType<Types> | [InputType<Types>] = InputType<Types> | [InputType<Types>],
+      Req extends FieldRequiredness<Type> = FieldRequiredness<Type>,
+    > {
+      /** The field takes a global id. Any other ID is one of the bank's, in whose place a global one is refused. */
+      isGlobalId?: true;
     }
 
     export interface SchemaBuilder<Types extends SchemaTypes> {

@@ -2,8 +2,19 @@ import './fields.ts';
 import './link.ts';
 import './list.ts';
 import './schema-builder.ts';
-import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
-import { earlyResolver, knownResolver, ofSource } from '../../executor/known-resolvers.ts';
+import SchemaBuilder, {
+  BasePlugin,
+  type BuildCache,
+  type PothosInputFieldConfig,
+  type PothosOutputFieldConfig,
+  resolveInputTypeConfig,
+  type SchemaTypes,
+  unwrapInputFieldType,
+} from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
+import { earlyResolver, knownResolver, ofSource, sameAs } from '../../executor/known-resolvers.ts';
+import { isObject } from '../../is-object.ts';
+import { notGlobalId } from './global-id.ts';
 import { bankRefs } from './node.ts';
 
 /**
@@ -28,6 +39,49 @@ export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     }
     return { ...config, resolve, extensions: { ...extensions, bankql: { fromIds, payment } } };
   }
+
+  /** Refuses global ids where a field takes ids of the bank's. A payment does so itself, since its failures are data. */
+  override wrapResolve(
+    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { args, pothosOptions }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    const places = pothosOptions.payment ? [] : bankIdsIn(args, this.buildCache);
+    if (places.length === 0) return resolver;
+    return sameAs((parent, given, context, info) => {
+      for (const place of places) refuseGlobalIds(given, place);
+      return resolver(parent, given, context, info);
+    }, resolver);
+  }
+}
+
+/** An argument that takes ids of the bank's: the steps to it, and its name in messages, without the `input` of mutations. */
+interface Place {
+  readonly steps: readonly string[];
+  readonly name: string;
+}
+
+function bankIdsIn<Types extends SchemaTypes>(
+  fields: Readonly<Record<string, PothosInputFieldConfig<Types>>>,
+  buildCache: BuildCache<Types>,
+  above: readonly string[] = [],
+): Place[] {
+  return Object.entries(fields).flatMap(([member, { type, pothosOptions }]) => {
+    const steps = [...above, member];
+    const { kind, name: typeName } = resolveInputTypeConfig(type, buildCache);
+    if (kind === 'InputObject')
+      return bankIdsIn(buildCache.getInputTypeFieldConfigs(unwrapInputFieldType(type)), buildCache, steps);
+    if (typeName !== 'ID' || pothosOptions.isGlobalId) return [];
+    return { steps, name: steps.join('.').replace(/^input\./, '') };
+  });
+}
+
+/** Errors: BAD_USER_INPUT for a global id at a place. */
+function refuseGlobalIds(value: unknown, place: Place, at = 0): void {
+  const step = place.steps[at];
+  if (typeof value === 'string') notGlobalId(place.name, value);
+  else if (Array.isArray(value)) for (const entry of value) refuseGlobalIds(entry, place, at);
+  else if (step !== undefined && isObject(value) && value[step] != null)
+    refuseGlobalIds(value[step], place, at + 1);
 }
 
 const pluginName = 'bank';

@@ -20,7 +20,7 @@ import {
 } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { Types } from '../builder.ts';
-import type { Context, ReadContext } from '../context.ts';
+import type { Context, ReadContext, ResolverContext } from '../context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 import { type Listed, mapListItem } from './list-item.ts';
 import type { BankTypes, Linked, LinkedOf } from './node.ts';
@@ -67,14 +67,15 @@ fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecor
   const check = ref.argumentCheck(options.args);
   const idsOf = (ids ?? ((parent: object, args: object) => ref.pathOf({ ...parent, ...args }))) as IdsOf;
   const resolverOn = (typename: string) => {
+    if (ids === undefined) ref.checkIdsFrom(typename, options.args);
     const isBack = ids === undefined && options.args === undefined && ref.isParentOf(typename);
     const isToChild = ids === undefined && ref.isChildOf(typename);
-    return (parent: Linked<Listed, unknown>, args: never, context: Context, info: Selection) => {
+    return (parent: Linked<Listed, unknown>, args: never, { bankql }: ResolverContext, info: Selection) => {
       check?.(args);
       if (isBack && parent.under?.record !== undefined) return parent.under;
-      const linked = idsOf(parent, args, context);
+      const linked = idsOf(parent, args, bankql);
       if (linked === null || linked.record !== undefined) return linked;
-      return ref.load(isToChild ? { ...linked, under: parent } : linked, context, info);
+      return ref.load(isToChild ? { ...linked, under: parent } : linked, bankql, info);
     };
   };
   return this.field(fieldOptions({ ...options, type: ref, fromIds: !fromRecord, resolverOn }));
@@ -96,12 +97,10 @@ export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends I
 
 // If the operation exceeds its limit of calls, one entry has the error, and the other unread entries are null.
 fieldsProto.links = function links(ref, { entries, ids, ...options }) {
-  const resolve = (parent: unknown, args: never, context: Context, info: Selection) => {
+  const resolve = (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
     const onError = reportLimitOnce();
     return unwrap(entries(parent, args))?.map((item, at) =>
-      mapListItem(item, at, (entry, index) =>
-        ref.load(ids(parent, entry), context, info, { onError, index }),
-      ),
+      mapListItem(item, at, (entry, index) => ref.load(ids(parent, entry), bankql, info, { onError, index })),
     );
   };
   return this.field(
@@ -164,9 +163,11 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
         if (early.length === 0) return null;
         const own = index === undefined ? current : selectionOfEntry(current, index);
         const results = new Map<SelectedField, unknown>();
+        const resolverContext = { bankql: context };
         // The record may not be there: its fields may not use up the calls that others need.
         for (const selected of early)
-          if (context.session.hasEarlyCalls) results.set(selected, resolveEarly(selected, ids, context, own));
+          if (context.session.hasEarlyCalls)
+            results.set(selected, resolveEarly(selected, ids, resolverContext, own));
         return results;
       },
     };
@@ -179,7 +180,12 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
 }
 
 /** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
-function resolveEarly(selected: SelectedField, ids: object, context: Context, info: Selection): unknown {
+function resolveEarly(
+  selected: SelectedField,
+  ids: object,
+  context: ResolverContext,
+  info: Selection,
+): unknown {
   try {
     const below = subselectionOf(selected, info) as GraphQLResolveInfo;
     const result = selected.field.resolve?.(ids, argumentsOf(selected, info), context, below);

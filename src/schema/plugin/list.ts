@@ -11,7 +11,7 @@ import { propertyResolver } from '../../executor/known-resolvers.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import { isObject } from '../../is-object.ts';
 import type { ObjectFields, Types } from '../builder.ts';
-import type { Context, ReadContext } from '../context.ts';
+import type { ReadContext, ResolverContext } from '../context.ts';
 import type { ListWork } from '../list-work.ts';
 import { fieldOptions } from './link.ts';
 import { mapListItem } from './list-item.ts';
@@ -214,7 +214,7 @@ const connectionTo = (
       {
         type,
         name: `${type.name}Connection`,
-        description: `All ${plural}, or a page. Costs no further REST call.`,
+        description: `All ${plural}, or a page.`,
         fields: (t) => ({
           nodes: t.field({
             type: [type],
@@ -313,13 +313,13 @@ function pagesOfRecords<T extends BankTypes>(
   const entriesOf = load ?? ((listIds, _args, context) => list.load(listIds, context));
   return (typename: string) => {
     const isUnder = ids === undefined && ref.isChildOf(typename);
-    return (node: object, given: Given, context: Context) => {
+    return (node: object, given: Given, { bankql }: ResolverContext) => {
       const page = checkPage(given);
       check?.(given);
-      const listIds = idsOf(node, given, context);
-      return entriesOf(listIds, given, context).then((entries) => {
+      const listIds = idsOf(node, given, bankql);
+      return entriesOf(listIds, given, bankql).then((entries) => {
         const toNode = ref.nodesIn(entries, listIds, isUnder ? node : undefined);
-        return new Page(entries, page, toNode, context, undefined, given);
+        return new Page(entries, page, toNode, bankql, undefined, given);
       });
     };
   };
@@ -328,9 +328,9 @@ function pagesOfRecords<T extends BankTypes>(
 /** Resolves a list of records that no id identifies. */
 const pageOfParts =
   ({ load, nameOf }: AnyPartList) =>
-  (parent: object, given: Given, context: Context) => {
+  (parent: object, given: Given, { bankql }: ResolverContext) => {
     const page = checkPage(given);
-    return load(parent, given, context).then(
-      (entries) => new Page(entries, page, (entry: unknown) => entry, context, nameOf),
+    return load(parent, given, bankql).then(
+      (entries) => new Page(entries, page, (entry: unknown) => entry, bankql, nameOf),
     );
   };

@@ -11,7 +11,7 @@ import { getOrMake } from '../../get-or-make.ts';
 import type { Context, ReadContext } from '../context.ts';
 import { versionOf } from '../record-version.ts';
 import { ownIdIn, type Values } from './fields.ts';
-import { encodeGlobalId, forged, globalIdTypes, notGlobalId, textOf } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdTypes, textOf } from './global-id.ts';
 import { needsOf } from './link.ts';
 import {
   contentHashOf,
@@ -107,7 +107,7 @@ interface ListOptions<T extends BankTypes> {
   /** The ids of the entries, if more than their own differ from those of the list. Errors: BANK_BAD_RESPONSE. */
   readonly idsIn?: (list: readonly T['Item'][], ids: T['ListIds']) => (record: T['Item']) => T['Ids'];
   /** An entry that the ids find otherwise than by its own; null if they find none so. Errors: NOT_FOUND. */
-  readonly find?: (list: readonly T['Item'][], ids: T['Path'], context: ReadContext) => T['Item'] | null;
+  readonly find?: (list: readonly T['Item'][], ids: T['Path']) => T['Item'] | null;
 }
 
 export interface RefOptions<T extends BankTypes> {
@@ -218,6 +218,14 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return this.parent?.name === typename && this.parent !== this.root;
   }
 
+  /** Errors: an Error if neither the path of a type nor the arguments of its field have all ids of this type. */
+  checkIdsFrom(typename: string, args: object = {}): void {
+    const given = [...Object.keys(args), ...(bankRefs.get(typename)?.names ?? [])];
+    const missing = this.names.find((name) => !given.includes(name));
+    if (missing !== undefined)
+      throw new Error(`A link from ${typename} to ${this.name} needs \`ids\`: nothing gives it ${missing}`);
+  }
+
   /** The ids in paths, from those of a record or of what belongs to it. Errors: BANK_BAD_RESPONSE if the bank gave it no id. */
   pathOf(ids: { readonly [Name in keyof T['Path']]?: unknown }): T['Path'] {
     const path: Record<string, unknown> = {};
@@ -238,20 +246,18 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   }
 
   /**
-   * Makes the function that checks the arguments with the names of ids in a key; null if there are none. `bankIdOr` (context.ts)
-   * checks the bank's code, which may be empty. Errors of the function: BAD_USER_INPUT.
+   * Makes the function that checks the arguments with the names of ids in paths; null if there are none. (`bankIdOr` checks the
+   * bank's code, which may be empty.) Errors of the function: BAD_USER_INPUT.
    */
   argumentCheck(args: object = {}): ((given: Values) => void) | null {
-    const checked = [
-      ...new Map([...this.#listKey, ...this.#key].map((part) => [part.name, part])).values(),
-    ].filter(({ name }) => name in args && !this.root.names.includes(name));
-    if (checked.length === 0) return null;
+    const names = this.#key.flatMap(({ name, isSegment }) =>
+      isSegment && name in args && !this.root.names.includes(name) ? name : [],
+    );
+    if (names.length === 0) return null;
     return (given) => {
-      for (const { name, isSegment } of checked) {
+      for (const name of names) {
         const id = given[name];
-        if (typeof id !== 'string') continue;
-        notGlobalId(name, id);
-        if (isSegment) validateId(name, id, name);
+        if (typeof id === 'string') validateId(name, id, name);
       }
     };
   }
@@ -325,8 +331,11 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     if (read !== undefined) return read.load(path, context);
     if (list === undefined) return Promise.resolve({});
     return list.load(path, context).then((entries) => {
-      const entry = list.find?.(entries, path, context) ?? this.entriesWith(entries, path)[0];
-      if (entry === undefined) throw itemNotFound(list.operation, String((ids as Values)[this.#own]));
+      const id = (ids as Values)[this.#own];
+      const entry = list.find?.(entries, path) ?? this.entriesWith(entries, path)[0];
+      if (entry === undefined) throw itemNotFound(list.operation, String(id));
+      // The path of the list has the id.
+      if (list.key !== undefined) noteOtherId(context, list.operation, id, unwrap(entry) as Values, entries);
       return unwrap(entry);
     });
   }
@@ -413,7 +422,7 @@ type NameOf = (record: unknown) => string | null;
  * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
  * counts as drift.
  */
-export function noteOtherId(
+function noteOtherId(
   { session }: ReadContext,
   operation: Operation,
   asked: unknown,

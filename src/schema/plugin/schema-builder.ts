@@ -64,10 +64,10 @@ function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: AnyBankRef): F
   return {
     bankId: t.exposeID('bankId', {
       nullable: false,
-      description: 'The code of the bank through which it is read. Costs no REST call.',
+      description: 'The code of the bank through which it is read.',
     }),
     bank: t.link(root, {
-      description: `The bank through which the ${noun} is read. Costs no REST call.`,
+      description: `The bank through which the ${noun} is read.`,
       nullable: false,
     }),
   };
@@ -78,7 +78,7 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, throug
   if (parent === null || parent === root) return {};
   const { noun, names } = parent;
   const own: FieldMap = {
-    [noun]: t.link(parent, { description: `The ${noun} ${through}. REST: ${parent.readOperation.id}.` }),
+    [noun]: t.link(parent, { description: `The ${noun} ${through}.` }),
   };
   for (const name of names.filter((each) => !root.names.includes(each)))
     own[name] = t.exposeID(name, {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { hashCaller, recordId } from '../../../src/payments/record.ts';
+import { hashCaller, recordId } from '../../../src/payments/caller.ts';
+import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/record.ts';
 import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
-import type { PaymentOutcome, PaymentRecord, PaymentStore } from '../../../src/payments/store/store.ts';
+import type { PaymentStore } from '../../../src/payments/store/store.ts';
 import {
   done,
   lease,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { PaymentRecord } from '../../../src/payments/record.ts';
 import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
-import type { PaymentRecord, PaymentStore } from '../../../src/payments/store/store.ts';
+import type { PaymentStore } from '../../../src/payments/store/store.ts';
 import {
   done,
   lease,

@@ -17,7 +17,7 @@ const folder = testFolder();
 
 test('"my transfer failed at 10:32": from the request id, or the time, to the words of the bank', async () => {
   await using bank = await startPaymentBank();
-  bank.decide = () => reply(422, JSON.stringify({ message: 'The daily limit is used up.' }));
+  bank.decide = () => reply(422, JSON.stringify({ message: 'The daily limit is exceeded.' }));
   const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'state.db')}` };
   expect(await runProcess(environment, ['payments', 'init'])).toMatchObject({ code: 0 });
   await using bankql = await startProcess(environment);
@@ -60,7 +60,7 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
       ),
     ),
     expect.stringMatching(
-      /^\S+ {2}REJECTED {2}the bank answered 422, told as BANK_REJECTED: The daily limit is used up\.$/,
+      /^\S+ {2}REJECTED {2}the bank answered 422, told as BANK_REJECTED: The daily limit is exceeded\.$/,
     ),
   ]);
   for (const secret of Object.values(credentials)) expect(`${table}${story}`).not.toContain(secret);

@@ -4,7 +4,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, tes
 import { requestSentNothing } from '../../../src/errors.ts';
 import { createJwks, type JwksTimes } from '../../../src/http/auth/jwks.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
-import { documented } from '../../support/documented.ts';
 import { inTimeMs } from '../../support/in-time.ts';
 import { claims, createKey, type Issuer, type IssuerKey, sign, startIssuer } from '../../support/issuer.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
@@ -265,7 +264,7 @@ describe('keys that cannot be fetched', () => {
       errors: [
         {
           message: `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
-          extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 5 }),
+          extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 5 },
         },
       ],
     });

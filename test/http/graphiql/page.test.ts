@@ -167,6 +167,21 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(await page.getByLabel('REST calls').last().isChecked()).toBe(false);
   });
 
+  test('looks up the operations and the member of a field', async () => {
+    const page = await open();
+    const rowsFor = async (text: string, first: string) => {
+      await page.getByLabel('A field in REST').fill(text);
+      await page.locator('.calls-search li', { hasText: first }).first().waitFor();
+      return page.locator('.calls-search li').allTextContents();
+    };
+    expect(await rowsFor('Bank.branches', 'Bank.branches')).toEqual([
+      'Bank.branchesgetBranches, postBranches',
+    ]);
+    expect(await rowsFor('branch.bankId', 'Branch.bankId')).toEqual(['Branch.bankIdno call']);
+    expect(await rowsFor('swift_bic', 'Account.swiftBic')).toContain('OtherAccount.swiftBicswift_bic');
+    expect(failures).toEqual([]);
+  });
+
   test('remembers tabs and the sandbox’s headers over a reload', async () => {
     const page = await open();
     await typeHeaders(page, {

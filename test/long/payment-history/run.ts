@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import type { PaymentRecord, PaymentState } from '../../../src/payments/record.ts';
 import { openStore } from '../../../src/payments/store/open-store.ts';
-import type { PaymentRecord, PaymentState, PaymentStore } from '../../../src/payments/store/store.ts';
+import type { PaymentStore } from '../../../src/payments/store/store.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { pay, transfer } from '../../support/payment-client.ts';
 import type { AuditLine, BankEntry, ClientEntry } from '../../support/payment-history.ts';

@@ -1,12 +1,22 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../src/contract/operations.ts';
+import { accountRef, money } from '../../../src/contract/shared-parts.ts';
+import { transaction, transactionMetadata } from '../../../src/contract/transaction.ts';
+import { transactionRequest } from '../../../src/contract/transaction-request.ts';
 import { classifyPaymentResponse } from '../../../src/payments/answer/classify.ts';
-import { type BankWords, bankWordsOf, noBankWords } from '../../../src/payments/answer/payment-words.ts';
+import {
+  type BankWords,
+  bankWordsOf,
+  noBankWords,
+  phrases,
+} from '../../../src/payments/answer/payment-words.ts';
 import { readStoredResponse } from '../../../src/payments/answer/stored-response.ts';
 import { bankAnswers } from './bank-answers.ts';
 
 const transfer = operations.postMakeTransaction;
+const details = transaction.shape.details.unwrap().unwrap();
 const request = operations.putTransactionsRequestAccount;
 const secret = 'the-subscription-key';
 const sent = {
@@ -212,6 +222,7 @@ describe('what is not what it looks like', () => {
     '{"id":"T","errors":[{},{"code":"FAILED"}]}',
     '{"id":"T","status":"COMPLETED","challenges":[{},{"id":"c"}]}',
     '{"status":"REJECTED","executed":[{}]}',
+    '{"id":"T","status":"PENDING","failure":{"toString":1}}',
     '{"status":"REJECTED","challenge":"executed"}',
     '{"id":"T","status":"REJECTED","metadata":{"narrative":"The payment was booked before"}}',
   ])('is UNKNOWN: %s', (body) => {
@@ -259,6 +270,99 @@ describe('what is not what it looks like', () => {
   ])('is no refusal: %s', (body) => {
     expect(stateOf(422, body)).toBe('UNKNOWN');
   });
+});
+
+describe('the phrases of a refusal', () => {
+  test('are those of the page for operators', () => {
+    const page = readFileSync(new URL('../../../docs/operate.md', import.meta.url), 'utf8');
+    const [, shown = ''] = /^\| why it was refused \| (.*?) \|/m.exec(page) ?? [];
+    expect(shown.split(', ')).toEqual(phrases);
+    expect(phrases.length).toBeLessThanOrEqual(25);
+  });
+
+  test.each(phrases)(
+    'refuse as a clause and as a code, and are neither a receipt nor beside a success: %s',
+    (phrase) => {
+      const code = phrase.toUpperCase().replaceAll(' ', '_');
+      expect(stateOf(422, JSON.stringify({ message: `The ${phrase}.` }))).toBe('REJECTED');
+      expect(stateOf(422, JSON.stringify({ code }))).toBe('REJECTED');
+      expect(stateOf(200, JSON.stringify({ id: code }))).toBe('UNKNOWN');
+      const metadata = { narrative: phrase };
+      expect(stateOf(200, JSON.stringify({ id: 'T', status: 'COMPLETED', metadata }))).toBe('UNKNOWN');
+    },
+  );
+
+  test.each([
+    'account dormant',
+    'creditor account number locked',
+    'no such account',
+    'IBAN not valid',
+    'unknown IBAN',
+    'monthly limit used up',
+    'transfer limit reached',
+    'exceeds payment limit',
+    'unsupported currency',
+    'BIC not supported',
+    'amount must be positive',
+    'amount too large',
+    'view not found',
+    'not permitted',
+    'unauthorised',
+    'transfer refused',
+  ])('are few, and what is none of them contradicts a success all the same: %s', (text) => {
+    const code = text.toUpperCase().replaceAll(' ', '_');
+    expect(stateOf(422, JSON.stringify({ message: text }))).toBe('UNKNOWN');
+    expect(stateOf(422, JSON.stringify({ code }))).toBe('UNKNOWN');
+    expect(stateOf(200, JSON.stringify({ id: code }))).toBe('UNKNOWN');
+    expect(stateOf(200, JSON.stringify({ id: `T.${text.replaceAll(' ', '.')}.9` }))).toBe('UNKNOWN');
+    const metadata = { narrative: `The ${text}` };
+    expect(stateOf(200, JSON.stringify({ id: 'T', status: 'COMPLETED', metadata }))).toBe('UNKNOWN');
+    expect(classify(202, JSON.stringify({ note: text })).isAccepted).toBe(false);
+  });
+});
+
+describe('the names of an answer', () => {
+  test('change with the contract: whoever adds a member decides what it says beside a payment’s status', () => {
+    const names = [transaction, details, transactionMetadata, transactionRequest, money, accountRef].map(
+      ({ shape }) => Object.keys(shape).sort().join(' '),
+    );
+    expect(names).toEqual([
+      'details id metadata other_account this_account uuid',
+      'approved_by_ip_address approved_by_user_id cancelled_by_ip_address cancelled_by_user_id completed description new_balance paused_by_ip_address paused_by_user_id posted posted_by_ip_address posted_by_user_id status type value',
+      'comments narrative tags where',
+      'body challenge description end_date from resource_url start_date status transaction_ids',
+      'amount currency',
+      'account_id bank_id',
+    ]);
+  });
+
+  test('are those of the contract’s records, and a known name does not make its value known', () => {
+    const answer = (member: object) => JSON.stringify({ id: 'T', status: 'COMPLETED', ...member });
+    for (const name of Object.keys(details.shape).filter((each) => /_by_/.test(each))) {
+      const isStop = /^(cancelled|paused)_by_/.test(name);
+      expect(stateOf(200, answer({ details: { [name]: 'U' } }))).toBe(isStop ? 'UNKNOWN' : 'DONE');
+      expect(stateOf(200, answer({ details: { [name]: '' } }))).toBe('DONE');
+      expect(stateOf(200, answer({ details: { [name]: 'rejected' } }))).toBe('UNKNOWN');
+    }
+    for (const name of Object.keys(transactionMetadata.shape)) {
+      expect(stateOf(200, answer({ metadata: { [name]: 'a note' } }))).toBe('DONE');
+      expect(stateOf(200, answer({ [name]: 'a note' }))).toBe('UNKNOWN');
+    }
+  });
+
+  test.each(['challenge', 'details', 'type', 'metadata', 'account_id', 'resource_url', 'start_date'])(
+    'need a status beside them: %s',
+    (name) => {
+      const values: Readonly<Record<string, unknown>> = {
+        ...{ challenge: 'c-1', details: { type: 'TRANSFER' }, type: 'SEPA', metadata: { tags: 'a' } },
+        ...{ account_id: 'payer', resource_url: '/T', start_date: '2026-01-15' },
+      };
+      const member = { [name]: values[name] };
+      expect(stateOf(200, JSON.stringify({ id: 'T', ...member }))).toBe('UNKNOWN');
+      expect(stateOf(200, JSON.stringify({ id: 'T', status: 'COMPLETED', ...member }))).toBe('DONE');
+      expect(stateOf(200, JSON.stringify({ id: 'T', status: 'NOK2', ...member }))).toBe('UNKNOWN');
+    },
+  );
 });
 
 describe('an answer of any size', () => {

@@ -1,11 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  type PaymentOutcome,
-  type PaymentQuery,
-  type PaymentRecord,
-  type PaymentStore,
-  StoreUnavailable,
-} from '../../../src/payments/store/store.ts';
+import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/record.ts';
+import { type PaymentQuery, type PaymentStore, StoreUnavailable } from '../../../src/payments/store/store.ts';
 
 /** The retention of every store that the suite opens, and a time for records. Databases set their own. */
 export const retentionMs = 30 * 24 * 60 * 60 * 1000;

@@ -4,6 +4,7 @@
  *   offsetMs: number, milliseconds: number | null, bytes: number | null, trackId: string | null, code: string | null,
  * }} Call as docs/clients.md has it
  * @typedef {{ restCalls: number, calls: readonly Call[] }} Explained
+ * @typedef {{ field: string, operations: readonly string[], member?: string }} FieldInRest
  */
 
 const isOffKey = 'callsPanelIsOff';
@@ -28,8 +29,9 @@ const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
  *
  * @param {HTMLElement} panel
  * @param {Pick<Storage, 'getItem' | 'setItem'>} storage remembers whether it is on
+ * @param {() => Promise<readonly FieldInRest[]>} fieldsOf loads what the fields of the schema are in REST
  */
-export function createCallsPanel(panel, storage) {
+export function createCallsPanel(panel, storage, fieldsOf) {
   const toggle = /** @type {HTMLInputElement} */ (element('input', { type: 'checkbox', id: 'calls-on' }));
   toggle.checked = storage.getItem(isOffKey) !== 'true';
   toggle.addEventListener('change', () => {
@@ -39,7 +41,7 @@ export function createCallsPanel(panel, storage) {
   const body = element('div', { class: 'calls-body', 'aria-live': 'polite' });
   const title = element('label', { for: 'calls-on', title: 'Operations are prepared anew while this is on' });
   title.append(toggle, 'REST calls');
-  panel.replaceChildren(title, body);
+  panel.replaceChildren(title, body, fieldSearch(fieldsOf));
   const showIdle = () => body.replaceChildren(...(toggle.checked ? [hint(idle)] : []));
   showIdle();
   panel.hidden = false;
@@ -94,5 +96,44 @@ function row(call, end) {
     element('span', { class: 'calls-outcome' }, [outcome, took].filter((text) => text !== '').join(' · ')),
     element('span', { class: 'calls-path' }, path),
     element('span', { class: 'calls-track', 'aria-hidden': 'true' }, bar),
+  );
+}
+
+/** The number of fields that a search shows. */
+const maxFound = 12;
+
+/**
+ * Looks up what a field is in REST: the operations that it calls, or the member that it shows.
+ *
+ * @param {() => Promise<readonly FieldInRest[]>} fieldsOf
+ */
+function fieldSearch(fieldsOf) {
+  const input = /** @type {HTMLInputElement} */ (
+    element('input', { type: 'search', id: 'rest-of', placeholder: 'Bank.branches, getBranches, swift_bic' })
+  );
+  const found = element('ol', { class: 'calls-found', 'aria-live': 'polite' });
+  input.addEventListener('input', async () => {
+    const fields = await fieldsOf();
+    const text = input.value.trim().toLowerCase();
+    const isFound = (/** @type {FieldInRest} */ { field, operations, member = '' }) =>
+      [field, ...operations, member].some((name) => name.toLowerCase().includes(text));
+    const rows = text === '' ? [] : fields.filter(isFound).slice(0, maxFound);
+    found.replaceChildren(
+      ...rows.map(({ field, operations, member }) =>
+        element(
+          'li',
+          {},
+          element('span', { class: 'calls-operation' }, field),
+          element('span', { class: 'calls-path' }, operations.join(', ') || member || 'no call'),
+        ),
+      ),
+    );
+  });
+  return element(
+    'section',
+    { class: 'calls-search' },
+    element('label', { for: 'rest-of', class: 'calls-search-title' }, 'A field in REST'),
+    input,
+    found,
   );
 }

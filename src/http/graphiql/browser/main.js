@@ -10,8 +10,15 @@ const settings = JSON.parse(byId('settings').textContent ?? '');
 const { headers, examples, areTestHeaders, explains } = settings;
 
 const storage = createStorage(localStorage, areTestHeaders ? 'bankql-sandbox:' : 'bankql:', areTestHeaders);
+/** @type {Promise<import('./calls-panel.js').FieldInRest[]> | undefined} */
+let fields;
+const fieldsInRest = () => {
+  fields ??= fetch(new URL('rest.json', import.meta.url)).then((response) => response.json());
+  return fields;
+};
+
 const panel = explains
-  ? createCallsPanel(byId('calls'), storage)
+  ? createCallsPanel(byId('calls'), storage, fieldsInRest)
   : { asksForCalls: () => false, onCalls: () => {} };
 
 /** @type {Record<string, string>} */

@@ -1,41 +1,23 @@
-import type { ExecutionResult, GraphQLError } from 'graphql';
+import type { GraphQLError } from 'graphql';
 import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget.ts';
 import type { PreparedOperation } from '../executor/compile.ts';
-import type { IncrementalResults } from '../executor/defer.ts';
+import { executeIncrementally, type IncrementalResults } from '../executor/defer.ts';
 import type { Selection } from '../executor/selection.ts';
-import { shortAnswer } from '../http/respond.ts';
-import { shownError } from './errors.ts';
-import type { EngineRequest, OperationContext } from './operation-context.ts';
-import type { PluginContext } from './plugin-context.ts';
-import { finalIfItWrote, noRoom } from './result.ts';
-import type { MaskError } from './use-masked-errors.ts';
-
-/** Whether an operation has @defer, and its client takes several results. */
-export const isIncremental = ({ asking, operation }: PluginContext): boolean =>
-  asking.incremental !== undefined && operation?.usesIncremental === true;
-
-interface IncrementalOptions {
-  readonly run: OperationContext;
-  readonly variables: Selection['variableValues'];
-  readonly mask: MaskError;
-  readonly maxBytes: number;
-  /** An ordinary result, if no @defer is in force. */
-  readonly conclude: (result: ExecutionResult) => ExecutionResult | Promise<ExecutionResult>;
-  /** The extensions of the last result. */
-  readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
-  /** Creates the answer with this error instead of the data. */
-  readonly withoutData: (error: unknown) => ExecutionResult;
-}
+import { type MaskError, shownError } from './errors.ts';
+import type { OperationContext } from './operation-context.ts';
+import { finalIfItWrote, noRoom, type Result, shortAnswer } from './result.ts';
 
 /** Executes an operation whose fragments with @defer are delivered later. */
-export async function executeIncrementally(
-  { asking }: PluginContext,
+export async function executeDeferred(
   prepared: PreparedOperation,
-  options: IncrementalOptions,
-): Promise<ExecutionResult | AsyncIterable<object>> {
-  const { run, variables, conclude } = options;
-  const result = await prepared.executeIncrementally(asking.incremental ?? 'v0.2', run, variables, run);
-  return 'initialResult' in result ? resultsOf(result, asking, options) : conclude(result);
+  variables: Selection['variableValues'],
+  context: { readonly bankql: OperationContext },
+  mask: MaskError,
+): Promise<Result> {
+  const { bankql } = context;
+  const { incremental = 'v0.2' } = bankql.request;
+  const result = await executeIncrementally(prepared, incremental, context, variables, bankql);
+  return 'initialResult' in result ? resultsOf(result, bankql, mask) : result;
 }
 
 /** The members of a first result, of later results, and of their parts. */
@@ -51,28 +33,29 @@ interface AnyResult {
 /** The results as yoga sends them, each with its JSON, which yoga takes as it is. Together they obey the limits of one answer. */
 async function* resultsOf(
   { initialResult, subsequentResults }: IncrementalResults,
-  { holder, activity, incremental: form }: EngineRequest,
-  { run, mask, maxBytes, extensions, withoutData }: IncrementalOptions,
-): AsyncGenerator<object, void, void> {
-  const { budget } = run;
+  operation: OperationContext,
+  mask: MaskError,
+): AsyncGenerator<{ readonly hasNext: boolean; stringify(): string }, void, void> {
+  const { budget, maxBytes } = operation;
+  const { holder, activity, incremental: form } = operation.request;
   const awaited = new Set<string>();
   let isFirst = true;
   let bytes = 0;
   let errorsSoFar = 0;
 
   /** Errors: AnswerLimitError if it is too long; OVERLOADED if there is no room for it to wait for its client. */
-  function toSent(result: AnyResult): object {
+  function toSent(result: AnyResult) {
     if (budget.exceeded !== null) throw budget.exceeded;
-    const told: GraphQLError[] = [];
+    const reported: GraphQLError[] = [];
     const shown = <T extends Pick<AnyResult, 'errors'>>(part: T) => {
       if (part.errors === undefined) return part;
       const errors = part.errors.slice(0, Math.max(0, maxErrors - errorsSoFar)).map(mask);
       errorsSoFar += part.errors.length;
-      told.push(...errors);
+      reported.push(...errors);
       return { ...part, errors: boundErrors(errors, part.errors.length - errors.length).map(shownError) };
     };
     const { incremental, completed, hasNext } = result;
-    const more = hasNext === true ? undefined : extensions();
+    const more = hasNext === true ? undefined : operation.extensions;
     const json = JSON.stringify({
       ...shown(result),
       ...(incremental && { incremental: incremental.map(shown) }),
@@ -89,10 +72,10 @@ async function* resultsOf(
     for (const { id } of completed ?? []) awaited.delete(id);
     activity?.streamed(200, {
       json,
-      errors: told,
-      hasData: [result, ...(incremental ?? [])].some(tellsData),
+      errors: reported,
+      hasData: [result, ...(incremental ?? [])].some(hasData),
     });
-    return { hasNext, stringify: () => json };
+    return { hasNext: hasNext === true, stringify: () => json };
   }
 
   try {
@@ -105,16 +88,16 @@ async function* resultsOf(
     // An execution that is ended by a limit may just have no more results.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
-    run.cancelReads();
+    operation.cancelReads();
     // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
-    const { errors = [] } = finalIfItWrote(withoutData(budget.exceeded ?? cause));
+    const { errors = [] } = finalIfItWrote(operation.withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
     const last = isFirst
       ? { data: null, errors: shown, hasNext: false }
       : form === '20220824'
         ? { incremental: [{ path: [], errors: shown }], hasNext: false }
         : { completed: [...awaited].map((id) => ({ id, errors: shown })), hasNext: false };
-    const json = JSON.stringify({ ...last, extensions: extensions() });
+    const json = JSON.stringify({ ...last, extensions: operation.extensions });
     if (json.length > shortAnswer && holder?.reserveRoom(json.length) === false) {
       // There is no room even for the error. The answer is cut off, so that the client sees that it is incomplete.
       activity?.brokenOff('OVERLOADED');
@@ -128,4 +111,4 @@ async function* resultsOf(
 }
 
 /** Whether a result contains data. A null does not count: its field may have failed. */
-const tellsData = ({ data }: AnyResult): boolean => Object.values(data ?? {}).some((field) => field !== null);
+const hasData = ({ data }: AnyResult): boolean => Object.values(data ?? {}).some((field) => field !== null);

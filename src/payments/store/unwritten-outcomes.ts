@@ -1,0 +1,118 @@
+import type { PaymentRecord } from '../record.ts';
+import type { AttemptOutcome } from './store.ts';
+
+/** A write that the database has not confirmed. */
+interface Unwritten {
+  readonly attempt: AttemptOutcome;
+  /** The record with its outcome; null if nothing was executed. */
+  readonly record: PaymentRecord | null;
+  /** The time until which the attempt's INSERT may still be committed, by the clock of this process. */
+  readonly uncertainUntil: number;
+}
+
+/** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
+const retryDelaysMs = [250, 1000, 2000];
+
+/** Does not keep the process alive. */
+export function pause(ms?: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, ms).unref();
+  return promise;
+}
+
+/**
+ * The outcomes that the database has not taken. They are written when it is back. An INSERT that may or may not have been committed is
+ * deleted by the same retry. If this process dies first, the record stays PENDING and becomes UNKNOWN although nothing was sent: safe, but
+ * the key is used up.
+ */
+export class UnwrittenOutcomes {
+  readonly #write: (kept: Unwritten) => Promise<boolean>;
+  /** By Track-ID. */
+  readonly #kept = new Map<string, Unwritten>();
+  #writing: Promise<void> | null = null;
+  #retrying = false;
+  #stopped = false;
+
+  /** `write`: writes an outcome; whether the database has confirmed it. Errors: any. */
+  constructor(write: (kept: Unwritten) => Promise<boolean>) {
+    this.#write = write;
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** How many of them say how a payment ended. */
+  get records(): number {
+    return [...this.#kept.values()].filter(({ record }) => record !== null).length;
+  }
+
+  attempts(): readonly AttemptOutcome[] {
+    return [...this.#kept.values()].map(({ attempt }) => attempt);
+  }
+
+  /** The record of a payment whose outcome only this process knows; null if the database knows as much. */
+  recordOf(id: string): PaymentRecord | null {
+    for (const { attempt, record } of this.#kept.values())
+      if (attempt.id === id && record !== null) return record;
+    return null;
+  }
+
+  async keep(kept: Unwritten): Promise<void> {
+    this.#kept.set(kept.attempt.trackId, kept);
+    if (this.#retrying) return;
+    this.#retrying = true;
+    for (let n = 0; this.#kept.size > 0 && !this.#stopped; n++) {
+      // Does not keep the process alive: at its end `drain` tries for a while.
+      await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
+      await this.writeAll();
+    }
+    this.#retrying = false;
+  }
+
+  writeAll(): Promise<void> {
+    this.#writing ??= this.#writeInOrder().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  /** Tries to write all of them, for at most this time. */
+  async drain(timeoutMs: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    let isOver = false;
+    // Keeps the process alive: it is about to end, and nothing else may be left that does.
+    const timer = setTimeout(() => {
+      isOver = true;
+      over.resolve();
+    }, timeoutMs);
+    while (this.#kept.size > 0 && !isOver) {
+      const writes = [...this.#kept.values()].map((kept) => this.#confirm(kept));
+      await Promise.race([Promise.allSettled(writes), over.promise]);
+      if (this.#kept.size > 0) await Promise.race([pause(retryDelaysMs[0]), over.promise]);
+    }
+    clearTimeout(timer);
+  }
+
+  /** Ends the retries. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #confirm(kept: Unwritten): Promise<void> {
+    if (await this.#write(kept)) this.#kept.delete(kept.attempt.trackId);
+  }
+
+  /** Stops at the first failure and moves it to the end of the queue, so that it does not block the others. */
+  async #writeInOrder(): Promise<void> {
+    for (const kept of [...this.#kept.values()]) {
+      try {
+        await this.#confirm(kept);
+      } catch {
+        this.#kept.delete(kept.attempt.trackId);
+        this.#kept.set(kept.attempt.trackId, kept);
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { describe } from 'vitest';
+import { pluginsOfAll } from '../support/bankql.ts';
+
+/** What holds for an operation in one function (yoga.ts) holds in yoga's pipeline too, which any plugin switches on. */
+
+pluginsOfAll.push({});
+
+describe('with a plugin', async () => {
+  await import('./answer-limits.test.ts');
+  await import('./call-limit.test.ts');
+  await import('./document-limits.test.ts');
+  await import('./explain.test.ts');
+  await import('./one-payment-rule.test.ts');
+  await import('./persisted-documents.test.ts');
+  await import('../http/errors-page.test.ts');
+  await import('../http/handle.test.ts');
+});
