@@ -148,7 +148,8 @@ function withNumber(list: readonly OtherAccountRecord[], name: string): readonly
     byNumber: Map.groupBy(list, ({ number }) => number),
   }));
   const iban = compactIban(name);
-  return (iban && byIban.get(iban)) || byNumber.get(name || undefined) || [];
+  // Nothing is no number: neither an empty one nor a missing one.
+  return (iban && byIban.get(iban)) || (name && byNumber.get(name)) || [];
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */
