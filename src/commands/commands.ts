@@ -160,8 +160,8 @@ an id are enough. Writes nothing, neither in the store nor next to it.`,
     summary: 'says what the bank did with payments of unknown outcome',
     words: '[ID]',
     needs: '--as done|rejected --by NAME --reason TEXT',
-    about: `Records what the bank did. It changes nothing at the bank and cannot be undone. Names one payment by its id, or at least the first six
-digits, or those of a search. Shows what it will settle, and asks; in a script, --yes says yes. Each payment that is settled leaves
+    about: `Records what the bank did. It changes nothing at the bank and cannot be undone. Takes one payment by its id, of which the first six
+digits are enough, or those of a search. Shows what it will settle, and asks; in a script, --yes says yes. Each one that is settled leaves
 a line of the audit log on standard output.`,
     options: settleOptions,
     examples: [
