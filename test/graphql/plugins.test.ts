@@ -183,3 +183,27 @@ test('a plugin stops an operation with a code and a status of its own, before an
     expect(fixture.bank.calls).toEqual([]);
   }
 });
+
+test('what depends on a plugin is kept by no cache: it may show an answer to one caller alone', async () => {
+  await using fixture = await withPlugins(roleOf, permissions);
+  const url = `http://bankql.test/graphql?${new URLSearchParams({ query: '{ bank { branches { totalCount } } }' })}`;
+  const headers = { ...credentials, 'x-role': 'teller' };
+  const answer = await fixture.bankql.fetch(new Request(url, { headers }));
+  expect(await answer.json()).toMatchObject({
+    data: { bank: { branches: { totalCount: expect.any(Number) } } },
+  });
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+});
+
+test('a status that Fetch does not have is a failure, which is answered', async () => {
+  const error = new GraphQLError('Odd.', { extensions: { code: 'ODD', http: { status: 1000 } } });
+  await using fixture = await withPlugins({
+    onExecute: ({ setResultAndStopExecution }) => setResultAndStopExecution({ errors: [error] }),
+  });
+  const headers = { ...credentials, 'Content-Type': 'application/json' };
+  const answer = await fixture.bankql.fetch(
+    new Request('http://bankql.test/graphql', { method: 'POST', headers, body: JSON.stringify({ query }) }),
+  );
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL' } }] });
+});

@@ -89,6 +89,18 @@ describe('the payee of a counterparty', () => {
     expect(bank.lines()).toEqual([others, others]);
   });
 
+  test('is held against the whole list also if the bank has searched it', async () => {
+    const searched = others.replace('GET', 'POST');
+    bank
+      .on(searched, { body: { otherAccounts: [counterparty({ ...ann, IBAN: 'GB00' })] } })
+      .on(others, { body: { otherAccounts: [counterparty({ ...ann, IBAN: 'GB00' }), counterparty(ann)] } });
+    const { data } = await ask<Listed, object>(
+      inAccount('otherAccounts(filter: { iban: "GB00" }) { nodes { payee { accountId bankId } } }'),
+    );
+    expect(data?.bank.account.otherAccounts.nodes).toEqual([{ payee: null }]);
+    expect(bank.lines()).toEqual([searched, others]);
+  });
+
   test('is an error where the bank’s values break the contract', async () => {
     const result = await payeesOf(counterparty({ ...ann, swift_bic: {} }), counterparty({ id: ['x'] }));
     expect(result.payees).toEqual([null, null]);

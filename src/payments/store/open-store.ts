@@ -46,16 +46,16 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
     return createMemoryStore(options);
   }
   const storeOptions = { name: shownStoreUrl(url, '***'), retentionMs, readOnly, onEvent };
+  const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
   if (address.kind === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
     const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
     const { path } = address;
     const limits = { timeoutMs, startTimeoutMs };
-    const driver = await openSqlite({ path, ...limits, create, readOnly, mustBeWritable });
+    const driver = await openSqlite({ path, ...limits, create, readOnly, mustBeWritable, onNotice });
     return createPaymentStore({ ...storeOptions, driver });
   }
   const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
-  const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
   const server = { address: address.address, retentionMs, allowVolatile, readOnly, mustBeWritable, onNotice };
   return createPaymentStore({ ...storeOptions, driver: await createPostgresDriver(server) });
 }

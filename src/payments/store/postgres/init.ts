@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { z } from 'zod';
-import { columnDefinitions, rowIndexes } from '../payment-columns.ts';
+import { columnDefinitions, rowIndexes } from '../payment-table.ts';
 import { clientOptions, type PostgresAddress } from './address.ts';
 import { createStoreTable, newIdentity, readServer, readStore, writeStore } from './identity.ts';
 import { connectError, openError, ServerRefused, setUp } from './server.ts';

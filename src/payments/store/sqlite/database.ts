@@ -4,20 +4,21 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { NewRow, RowChange, RowQuery } from '../driver.ts';
 import { madeByOther, storeFormat } from '../missing-store.ts';
 import {
-  changedColumns,
-  changeTime,
   columnDefinitions,
   countSql,
   type Dialect,
-  expired,
-  givenColumns,
-  insertedTimes,
+  insertedValues,
+  insertSql,
+  purgeSql,
+  recoverSql,
+  removeSql,
+  replacedValues,
+  replaceSql,
   rowIndexes,
   searchSql,
+  selectSql,
   sqliteNow,
-  storedColumns,
-  timeColumns,
-} from '../payment-columns.ts';
+} from '../payment-table.ts';
 
 /** The tables of a SQLite payment store, and the statements on them. */
 
@@ -65,32 +66,20 @@ export type RowMethods = ReturnType<typeof rowMethods>;
 /** `now`: an expression for the time, if it is not SQLite's. */
 export function rowMethods(database: DatabaseSync, now = sqliteNow) {
   const dialect: Dialect = { table: 'payment', mark: '?', now };
-  const stored = storedColumns(now);
-  const given = givenColumns.map((name) => `$${name}`).join(', ');
-  const insertWith = (times: readonly string[]) =>
-    database.prepare(
-      `INSERT INTO payment (${[...givenColumns, ...timeColumns].join(', ')}) VALUES (${given}, ${times.join(', ')})
-        ON CONFLICT DO NOTHING RETURNING ${stored}`,
-    );
-  const insert = insertWith(insertedTimes(now, '$lease_ms'));
-  const recover = insertWith(['$created_at', now, `${now} + $lease_ms`]);
-  const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
-  const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
-  const replace = database.prepare(
-    `UPDATE payment SET ${changes}, updated_at = ${changeTime(dialect, '$state')} WHERE id = $id AND version = $expected`,
-  );
-  const remove = database.prepare('DELETE FROM payment WHERE id = ? AND version = ?');
-  const purge = database.prepare(
-    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired('?')} LIMIT 100)`,
-  );
+  const insert = database.prepare(insertSql(dialect));
+  const recover = database.prepare(recoverSql(dialect));
+  const find = database.prepare(selectSql(dialect));
+  const replace = database.prepare(replaceSql(dialect));
+  const remove = database.prepare(removeSql(dialect));
+  const purge = database.prepare(purgeSql(dialect, 100));
   const count = database.prepare(countSql(dialect));
   return {
-    insert: (row: NewRow): unknown => insert.get({ ...row }) ?? find.get(row.id),
+    insert: (row: NewRow): unknown => insert.get(...insertedValues(row)) ?? find.get(row.id),
     recover: (row: NewRow, createdAt: number): boolean =>
-      recover.get({ ...row, created_at: createdAt }) !== undefined,
-    compareAndSet(id: string, expected: string, change: RowChange | null): boolean {
+      recover.get(...insertedValues(row), createdAt) !== undefined,
+    compareAndSet(id: string, version: string, change: RowChange | null): boolean {
       const { changes } =
-        change === null ? remove.run(id, expected) : replace.run({ ...change, id, expected });
+        change === null ? remove.run(id, version) : replace.run(...replacedValues(id, version, change));
       return Number(changes) === 1;
     },
     find: (id: string): unknown => find.get(id) ?? null,
