@@ -306,7 +306,7 @@ const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 
 
 /**
  * One line of the log for each payment that was requested and not accepted, with the reason, in the bank's words
- * if the bank gave one. `payment` is the record's id, for `payments find --id`.
+ * if the bank gave one. `payment` is the record's id, for `payments list --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const { code, status, trackId } = detailsOf(error);

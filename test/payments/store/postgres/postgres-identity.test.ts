@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         'GRANT USAGE ON SCHEMA bankql TO payers; GRANT SELECT ON ALL TABLES IN SCHEMA bankql TO payers',
       );
       await expect(openDriver({ address })).rejects.toThrow('its role "payers" may not use the tables');
-      // As `config check` opens it.
+      // As `bankql check` opens it.
       const check = openDriver({ address }, { readOnly: true, mustBeWritable: true });
       await expect(check).rejects.toThrow('its role "payers" may not use the tables');
       // Whoever only looks needs no more.

@@ -29,7 +29,7 @@ const restorations: readonly Restoration[] = ['an older snapshot', 'a restored b
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   const acceptLoss = (url: string, ...more: string[]) =>
-    operate(['accept-loss', ...more, ...ada, '--yes'], { state: { url, retentionMs } });
+    operate(['accept-loss', ...more, ...ada, '--yes'], { url });
 
   describe.each(restorations)('%s behind the same address', (how) => {
     test('sends no payment twice, whichever process is asked, also after a restart', async () => {
