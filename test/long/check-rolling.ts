@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import bundle from '../support/bundle.ts';
+import { hasNginx, replicas } from '../support/nginx.ts';
 import { hasPostgres } from '../support/postgres.ts';
 import { progress, waitSeconds } from './progress.ts';
 import { type Asked, good, outcomeOf, startLoad, tally } from './rolling/load.ts';
-import { hasNginx, replicas, startTopology, type Topology } from './rolling/topology.ts';
+import { startTopology, type Topology } from './rolling/topology.ts';
 
 /**
  * `node test/long/check-rolling.ts [--restarts N] [--rate N] [--outage-seconds N]`: nginx, two replicas and a PostgreSQL with the

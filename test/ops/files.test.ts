@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { readConfig } from '../../src/config/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
 /** What the files of ops/ say of bankql is so, and they agree with each other. */
@@ -22,7 +23,7 @@ test.each(yamlFiles)('%s is YAML without errors', (file) => {
 
 test('they set variables that bankql reads', () => {
   const dockerfile = /^ENV ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile'))?.[1] ?? '';
-  const unit = [...read('systemd/bankql.service').matchAll(/^Environment=(.*)$/gm)].map(([, text]) => text);
+  const unit = [...read('systemd/bankql@.service').matchAll(/^Environment=(.*)$/gm)].map(([, text]) => text);
   const names = [
     ...Object.keys(compose.services['bankql-1'].environment),
     ...[...`${dockerfile} ${unit.join(' ')}`.matchAll(/(?<![\w-])([A-Z_]+)=/g)].map(([, name = '']) => name),
@@ -38,12 +39,7 @@ test('their PostgreSQL keeps payments across a power cut', () => {
 });
 
 test('a new store is made by a person, once: each file says how, and none does it by itself', () => {
-  const files = [
-    'compose/compose.yaml',
-    'systemd/bankql.service',
-    'systemd/bankql@.service',
-    'helm/values.yaml',
-  ];
+  const files = ['compose/compose.yaml', 'systemd/bankql@.service', 'helm/values.yaml'];
   for (const file of files)
     expect([file, /^# .*\bpayment store\b.*\bonce\b/m.test(read(file))]).toEqual([file, true]);
   expect(read('compose/compose.yaml')).toMatch(/^# .* run --build --rm bankql-1 payments init$/m);
@@ -60,7 +56,7 @@ test('a new store is made by a person, once: each file says how, and none does i
 });
 
 test.each(['runbook.md', 'operate.md'])('the commands of %s get the store and folder of the unit', (page) => {
-  const unit = read('systemd/bankql.service');
+  const unit = read('systemd/bankql@.service').replaceAll('%i', 'main');
   const [command = ''] =
     /bankql-in-service\(\) \{[^}]*\}/.exec(readFileSync(join(root, 'docs', page), 'utf8')) ?? [];
   const settings = [...unit.matchAll(/^Environment=(STATE_.*)$/gm)].map(([, setting = '']) => setting);
@@ -68,28 +64,30 @@ test.each(['runbook.md', 'operate.md'])('the commands of %s get the store and fo
   for (const setting of settings) expect(command).toContain(` -E ${setting} `);
   const [, folders] = /^StateDirectory=(.*)$/m.exec(unit) ?? [];
   expect(command).toContain(` -p StateDirectory="${folders}" `);
+  for (const name of ['User', 'EnvironmentFile'])
+    expect(command).toContain(` -p ${new RegExp(`^${name}=.*$`, 'm').exec(unit)?.[0]} `);
 });
 
-test('the template unit is the unit, with a folder, a store and variables for each instance', () => {
-  const instance = read('systemd/bankql@.service')
-    .replaceAll(/bankql-%i/g, 'bankql')
-    .replaceAll(/bankql@%i/g, 'bankql')
-    .replace('bankql %i', 'bankql')
-    .replace('/etc/bankql/%i.env', '/etc/bankql/bankql.env');
-  const units = (text: string) => text.slice(text.indexOf('[Unit]'));
-  expect(units(instance)).toBe(units(read('systemd/bankql.service')));
+test('payments that are under way may end: DRAIN_DELAY_MS, BANK_TRANSFER_TIMEOUT_MS and 20 s', () => {
+  const secondsOf = (environment: Record<string, string>) => {
+    const { server, bankLimits } = readConfig(environment);
+    return (server.drainDelayMs + bankLimits.paymentTimeoutMs) / 1000 + 20;
+  };
+  const { DRAIN_DELAY_MS } = compose.services['bankql-1'].environment;
+  expect(compose.services['bankql-1'].stop_grace_period).toBe(`${secondsOf({ DRAIN_DELAY_MS })}s`);
+  expect(read('systemd/bankql@.service')).toMatch(new RegExp(`^TimeoutStopSec=${secondsOf({})}$`, 'm'));
 });
 
 test('the unit opens the port of the metrics that the runbook asks', () => {
-  expect(read('systemd/bankql.service')).toMatch(/^Environment=METRICS_PORT=9464$/m);
+  expect(read('systemd/bankql@.service')).toMatch(/^Environment=METRICS_PORT=9464$/m);
 });
 
 test('one path of the command: the unit starts it where npm installs it, the image has it on its PATH', () => {
-  expect(read('systemd/bankql.service')).toMatch(/^ExecStart=\/usr\/local\/bin\/bankql$/m);
-  expect(read('systemd/bankql.service')).toMatch(/^StartLimitIntervalSec=0$/m);
+  expect(read('systemd/bankql@.service')).toMatch(/^ExecStart=\/usr\/local\/bin\/bankql$/m);
+  expect(read('systemd/bankql@.service')).toMatch(/^StartLimitIntervalSec=0$/m);
   expect(read('Dockerfile')).toContain('ln -s /bankql/bin/bankql.js /usr/local/bin/bankql');
   const install = 'npm install --global --prefix /usr/local';
-  for (const page of ['docs/operate.md', 'ops/systemd/bankql.service'])
+  for (const page of ['docs/operate.md', 'ops/systemd/bankql@.service'])
     expect(readFileSync(join(root, page), 'utf8')).toContain(install);
 });
 

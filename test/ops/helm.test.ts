@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { readConfig } from '../../src/config/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
 /**
@@ -25,7 +26,7 @@ type KubernetesObject = Record<string, any>;
 
 function render(...set: string[]): KubernetesObject[] {
   const args = ['template', 'bankql', chart, ...set.flatMap((pair) => ['--set', pair])];
-  return documentsOf(execFileSync('helm', args, { encoding: 'utf8' }));
+  return documentsOf(execFileSync('helm', args, { encoding: 'utf8', stdio: 'pipe' }));
 }
 const documentsOf = (text: string): KubernetesObject[] =>
   parseAllDocuments(text)
@@ -101,6 +102,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
   ];
 
   const defaults = hasHelm ? render() : [];
+  const secrets = { STATE_URL: 'postgres://bankql@store/bankql' };
   const podOf = (object: KubernetesObject) => object.spec.template.spec;
 
   test('with its defaults: without what needs the Prometheus operator, and without the job of a person', () => {
@@ -138,9 +140,32 @@ describe.skipIf(!hasHelm)('rendered', () => {
         allowPrivilegeEscalation: false,
       });
     }
-    const drainSeconds = Number(ofKind(defaults, 'ConfigMap').data.DRAIN_DELAY_MS) / 1000;
-    // The longest payment, and 30 s for clients that take their answers slowly.
-    expect(podOf(deployment).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainSeconds + 15 + 30);
+    for (const set of [[], ['drainDelayMs=2000', 'environment.BANK_TRANSFER_TIMEOUT_MS=60001']]) {
+      const objects = render(...set);
+      const { server, bankLimits } = readConfig({ ...secrets, ...ofKind(objects, 'ConfigMap').data });
+      const milliseconds = server.drainDelayMs + bankLimits.paymentTimeoutMs + 20_000;
+      expect(podOf(ofKind(objects, 'Deployment')).terminationGracePeriodSeconds).toBe(
+        Math.ceil(milliseconds / 1000),
+      );
+    }
+  });
+
+  test('who proves callers is not assumed: with the operator’s key the configuration asks, and the Ingress proves nobody', () => {
+    const read =
+      (...set: string[]) =>
+      () =>
+        readConfig({
+          ...ofKind(render(...set), 'ConfigMap').data,
+          // As the image, and the secrets.
+          HOST: '0.0.0.0',
+          STATE_URL: 'postgres://bankql@store/bankql',
+          BANK_SUBSCRIPTION_KEY: 'operator',
+        });
+    expect(read()).toThrow(/^IDENTITY= .*could claim any Auth-ID: set IDENTITY=jwt/);
+    expect(read('identity=headers')().areHeadersProven).toBe(true);
+    expect(() => render('identity=headers', 'ingress.enabled=true')).toThrow(
+      'passes on the names that callers send',
+    );
   });
 
   test('pods may reach the bank, PostgreSQL, the collector of traces and a proxy', () => {

@@ -5,7 +5,7 @@ const root = join(import.meta.dirname, '../..');
 
 /** Whatever starts a process: Node itself, or a helper that starts bankql, a database, a browser or another program. */
 const starter =
-  /from '(node:child_process|.*\/support\/(attacked-process|browser|followed-page|live-bankql|payment-process|payment-states|postgres|process)\.ts)'/;
+  /from '(node:child_process|.*\/support\/(attacked-process|browser|followed-page|live-bankql|nginx|payment-process|payment-states|postgres|process)\.ts)'/;
 
 /** They start no process, and take as long: a search through every order of events, and a store with a thread of its own. */
 const long = ['test/simulation/interleavings.test.ts', 'test/payments/store/sqlite/sqlite-store.test.ts'];

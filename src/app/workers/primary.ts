@@ -33,13 +33,20 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const states = new Map<Worker, 'starting' | 'serving' | 'ending'>();
   const replacements = createSerialQueue();
   let isStopping = false;
-  /** The exit code of an orderly stop: 1 if a worker ended whose outcomes the payment store lacks. */
+  /** 1 if the payment store lacks outcomes of a worker, or a worker was killed during the stop. */
   let exitCode: 0 | 1 = 0;
+  /** Resolves when a stop has begun and every worker has ended. */
+  const allEnded = Promise.withResolvers<void>();
 
   const workersThat = (...are: string[]) =>
     [...states].flatMap(([worker, is]) => (are.includes(is) ? [worker] : []));
-  // A message to a worker that has just ended fails. The failure is ignored, because the exit is handled.
-  const tell = (worker: Worker, message: Message) => worker.send(message, () => {});
+  // A message to a worker that has just ended fails. The failure is ignored, because the exit is handled. A process that could
+  // not be created has no channel.
+  const tell = (worker: Worker, message: Message) => worker.isConnected() && worker.send(message, () => {});
+  const forget = (worker: Worker) => {
+    states.delete(worker);
+    if (isStopping && states.size === 0) allEnded.resolve();
+  };
 
   /**
    * Starts a worker; `failures`: the number of failed attempts before. Errors: StartError with the worker's message, if it ends
@@ -66,20 +73,27 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       });
       worker.on('error', (error) => {
         // Without a process there is no exit.
-        if (worker.process.pid === undefined && states.delete(worker))
-          reject(new StartError(messageOf(error)));
+        if (worker.process.pid !== undefined) return;
+        forget(worker);
+        reject(new StartError(messageOf(error)));
       });
       worker.on('exit', (code, signal) => {
         const state = states.get(worker);
-        states.delete(worker);
+        forget(worker);
         // Node does not always notice that the worker's channel is closed, and would pass connections to the worker.
         worker.disconnect();
         // The worker's last message may be read after its end.
         void delay(maxMetricsWaitMs).then(() => metrics.retire(worker.id));
         const how = signal ?? code;
         reject(new StartError(words ?? `A worker ended (${how}) before it served.`));
-        if (state !== 'serving' || isStopping) return;
+        const isEnding = state === 'ending' || isStopping;
+        // A worker that did not serve has lost nothing, however it ended.
+        if (state === 'starting' || (isEnding && code === 0)) return;
         metrics.onCrash();
+        if (isEnding) {
+          if (isStopping) exitCode = 1;
+          return logger.error({ how }, 'a worker ended before its requests and payments had ended');
+        }
         logger.error({ how }, 'a worker ended: another takes its place');
         void revive(performance.now() - readyAt < stableMs ? failures + 1 : 0).then(
           () => isStopping || logger.info('another worker has taken its place'),
@@ -145,17 +159,8 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
 
   async function stopWorkers(): Promise<void> {
     isStopping = true;
-    const ends = [...states.keys()].map((worker) => {
-      tell(worker, { bankql: 'stop' });
-      return new Promise((resolve) =>
-        // Before the listener that forgets the state. A worker that did not serve has lost nothing, however it ended.
-        worker.prependListener('exit', (code, signal) =>
-          resolve(states.get(worker) === 'starting' ? 0 : (signal ?? code)),
-        ),
-      );
-    });
-    const unclean = (await Promise.all(ends)).filter((how) => how !== 0);
-    if (unclean.length > 0) throw new Error(`Workers ended with ${unclean.join(', ')}.`);
+    for (const worker of states.keys()) tell(worker, { bankql: 'stop' });
+    if (states.size > 0) await allEnded.promise;
   }
 
   const metricsServer =

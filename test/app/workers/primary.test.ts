@@ -342,6 +342,67 @@ describe('if the primary is killed, its workers complete what is under way, and 
   });
 });
 
+describe('a worker that is killed while it ends', () => {
+  test('in a stop is named in the log, and the others end what is under way: the exit code is 1', async () => {
+    await using bankql = await startProcess(environment());
+    const { arrived, answer: answerPayment } = hold(bank);
+    const paid = pay(bankql.url, transfer('killed-in-a-stop')).catch(() => null);
+    await Promise.race([arrived, paid.then(neverSent)]);
+    const stopped = bankql.stop();
+    // The idle worker has ended.
+    await expect.poll(() => workersOf(bankql)).toHaveLength(1);
+    process.kill(workersOf(bankql)[0] ?? 0, 'SIGKILL');
+    expect(await stopped).toBe(1);
+    answerPayment();
+    await paid;
+    expect(withMessage(bankql, 'a worker ended before its requests and payments')).toMatchObject([
+      { level: 50, how: 'SIGKILL' },
+    ]);
+    expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
+    expect(bankql.output()).not.toContain('cannot go on');
+    expect(bank.of('killed-in-a-stop')).toHaveLength(1);
+  });
+
+  test('after another took its place is named and counted', async () => {
+    await using bankql = await startProcess(environment());
+    const { arrived, answer: answerPayment } = hold(bank);
+    const paid = pay(bankql.url, transfer('killed-in-a-change')).catch(() => null);
+    await Promise.race([arrived, paid.then(neverSent)]);
+    const before = workersOf(bankql);
+    bankql.child.kill('SIGUSR2');
+    await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+    await expect.poll(() => workersOf(bankql)).toHaveLength(3);
+    process.kill(workersOf(bankql).find((pid) => before.includes(pid)) ?? 0, 'SIGKILL');
+    await expect
+      .poll(() => withMessage(bankql, 'a worker ended before its requests and payments'))
+      .toMatchObject([{ level: 50, how: 'SIGKILL' }]);
+    answerPayment();
+    await paid;
+    expect(await metricsOf(bankql)).toMatchObject({ bankql_worker_crashes_total: 1 });
+    expect(await bankql.stop()).toBe(0);
+  });
+});
+
+test('a process that cannot be created is not waited for by a stop', async () => {
+  // The third fork, which replaces a killed worker, fails. The stop begins before Node says so.
+  const failing = `
+    import cluster from 'node:cluster';
+    const { fork } = cluster;
+    let forks = 0;
+    if (cluster.isPrimary) cluster.fork = (...given) => {
+      if (++forks < 3) return fork(...given);
+      process.execPath = '/missing';
+      queueMicrotask(() => process.emit('SIGTERM'));
+      return fork(...given);
+    };`;
+  const preload = `--import=data:text/javascript;base64,${Buffer.from(failing).toString('base64')}`;
+  await using bankql = await startProcess(environment({ NODE_OPTIONS: preload }));
+  const ended = once(bankql.child, 'close');
+  process.kill(workersOf(bankql)[0] ?? 0, 'SIGKILL');
+  expect(await ended).toEqual([0, null]);
+  expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
+});
+
 test('a worker whose outcome the store does not take says so, its primary goes on, and ends with 1', async () => {
   const given = environment({ [storeTimeoutVariable]: '500' });
   await using bankql = await startProcess(given);

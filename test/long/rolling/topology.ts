@@ -1,14 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { initStore } from '../../../src/payments/store/open-store.ts';
 import { withLimits } from '../../support/limits.ts';
 import { freePort } from '../../support/loopback.ts';
+import { type Replica, replicas, startNginx } from '../../support/nginx.ts';
 import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { durable, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
@@ -23,18 +23,6 @@ const compose = z
     }),
   })
   .parse(parse(readFileSync(join(ops, 'compose.yaml'), 'utf8'), { merge: true }));
-
-const nginxProgram = (process.env.PATH ?? '')
-  .split(delimiter)
-  .concat('/usr/sbin', '/usr/local/sbin')
-  .map((folder) => join(folder, 'nginx'))
-  .find((path) => existsSync(path));
-
-/** Whether nginx is installed here. */
-export const hasNginx = nginxProgram !== undefined;
-
-export const replicas = ['bankql-1', 'bankql-2'] as const;
-type Replica = (typeof replicas)[number];
 
 export interface Topology extends AsyncDisposable {
   /** nginx' address. */
@@ -66,6 +54,7 @@ export async function startTopology(): Promise<Topology> {
         ...compose.services['bankql-1'].environment,
         BANK_BASE_URL: bank.url,
         BANK_ID: 'BANK',
+        BANK_SUBSCRIPTION_KEY: 'operator',
         STATE_URL: postgres.url,
         HOST: '127.0.0.1',
         PORT: String(ports[replica]),
@@ -84,7 +73,11 @@ export async function startTopology(): Promise<Topology> {
 
   await Promise.all(replicas.map(start));
   const port = await freePort();
-  const nginx = startNginx(folder, port, ports);
+  // The load generator names its caller, as what verifies callers would.
+  const nginx = startNginx(folder, port, ports, {
+    provider: '$http_auth_provider_name',
+    id: '$http_auth_id',
+  });
   const url = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${url}/ready`)).ok);
 
@@ -114,30 +107,6 @@ export async function startTopology(): Promise<Topology> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** nginx with the file of ops/compose, in which only addresses and paths are this machine's. */
-function startNginx(folder: string, port: number, ports: Readonly<Record<Replica, number>>): ChildProcess {
-  let server = readFileSync(join(ops, 'nginx.conf'), 'utf8')
-    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
-    .replaceAll('/etc/nginx/drain/', `${join(folder, 'drain')}/`);
-  for (const replica of replicas)
-    server = server.replaceAll(`server ${replica}:4000`, `server 127.0.0.1:${ports[replica]}`);
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${join(folder, name)};`,
-  );
-  const file = join(folder, 'nginx.conf');
-  writeFileSync(
-    file,
-    `daemon off; worker_processes 1; pid ${join(folder, 'nginx.pid')}; error_log stderr crit;
-events { worker_connections 4096; }
-http { access_log off; ${paths.join(' ')}
-${server}
-}\n`,
-  );
-  return spawn(nginxProgram ?? 'nginx', ['-c', file, '-p', folder], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
 }
 
 /** Waits until the check returns true; an error counts as false. The limit only ends a check that would never do so. */
