@@ -182,7 +182,7 @@ test.each([
   // The parser passes over empty lines between requests.
   const sending = setInterval(() => socket.write('\r\n'), 50);
   onTestFinished(() => clearInterval(sending));
-  await expect.poll(() => fixture.server.held.unread, { timeout: 5000 }).toBe(0);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
 });
 
 test('of pipelined requests whose client leaves nothing stays behind', async () => {
