@@ -176,7 +176,9 @@ describe('examples/mobile-bff', () => {
       await page.getByRole('button', { name: 'Put aside' }).click();
       await page.getByText('Done: the bank has accepted it.').waitFor();
       await page.getByText('€4,300.00').waitFor();
-      expect(bankql.payments()).toHaveLength(1);
+      expect(bankql.payments().map(({ body }) => JSON.parse(body).to)).toEqual([
+        { account_id: 'alice-savings', bank_id: 'SNDBCY2N' },
+      ]);
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
