@@ -143,7 +143,9 @@ transfer.addEventListener('submit', async (event) => {
   const savings = accounts().find((each) => each !== current && each.balance?.currency === currency);
   if (!currency || savings === undefined) return say('There is no second account in this currency.');
   const value = { amount: new FormData(transfer).get('amount'), currency };
-  const input = { accountId: current.accountId, to: { accountId: savings.accountId }, value };
+  // An account of the list may be at another bank.
+  const to = { accountId: savings.accountId, bankId: savings.bankId };
+  const input = { accountId: current.accountId, to, value };
   say('Waiting for the bank…');
   try {
     await tell(await payments.pay(intent(), documentOf('Transfer'), { input }));
