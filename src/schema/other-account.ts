@@ -148,7 +148,8 @@ function withNumber(list: readonly OtherAccountRecord[], name: string): readonly
     byNumber: Map.groupBy(list, ({ number }) => number),
   }));
   const iban = compactIban(name);
-  return (iban && byIban.get(iban)) || byNumber.get(name || undefined) || [];
+  // Nothing is no number: neither an empty one nor a missing one.
+  return (iban && byIban.get(iban)) || (name && byNumber.get(name)) || [];
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */
@@ -197,11 +198,12 @@ function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
   // The whole list decides: in one that the bank has searched, another entry with the id may be missing.
-  return loadAll(other, context).then((list) =>
-    OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId }).length <= 1
-      ? { accountId, bankId }
-      : null,
-  );
+  return loadAll(other, context).then((list) => {
+    const named = OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId });
+    const isSameBank = (record: OtherAccountRecord) =>
+      [null, bankId].includes(bankCodeOf({ ...other, record }));
+    return named.length <= 1 && named.every(isSameBank) ? { accountId, bankId } : null;
+  });
 }
 
 /** The code of a counterparty's bank; null if the record has none, or two banks. Errors: BANK_BAD_RESPONSE. */

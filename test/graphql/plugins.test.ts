@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { credentials } from '../support/requests.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 
 /** Promise 22: what plugins of yoga and Envelop make of an operation is what is executed. */
 
@@ -196,12 +197,13 @@ test('what depends on a plugin is kept by no cache: it may show an answer to one
 });
 
 test('a status that Fetch does not have is a failure, which is answered', async () => {
-  const error = new GraphQLError('Odd.', { extensions: { code: 'ODD', http: { status: 1000 } } });
-  await using fixture = await withPlugins({
+  const error = new GraphQLError('Odd.', { extensions: { code: 'ODD', http: { status: 600 } } });
+  const odd: Plugin = {
     onExecute: ({ setResultAndStopExecution }) => setResultAndStopExecution({ errors: [error] }),
-  });
+  };
+  await using fixture = await startServerFixture({ plugins: [odd] });
   const headers = { ...credentials, 'Content-Type': 'application/json' };
-  const answer = await fixture.bankql.fetch(
+  const answer = await fixture.server.fetch(
     new Request('http://bankql.test/graphql', { method: 'POST', headers, body: JSON.stringify({ query }) }),
   );
   expect(answer.status).toBe(500);

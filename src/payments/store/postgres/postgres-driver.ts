@@ -12,16 +12,21 @@ import {
 import { StoreUnavailable } from '../store.ts';
 import { clientOptions, type PostgresAddress, shownAddress } from './address.ts';
 import {
+  asLogin,
+  type Backend,
   compareServers,
+  connectError,
   newIdentity,
+  openError,
   readServer,
   readStore,
   type ServerIdentity,
+  ServerRefused,
   type StoreIdentity,
+  setUp,
   writeLoss,
   writeStore,
-} from './identity.ts';
-import { asLogin, type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
+} from './server.ts';
 import { foundRow, type Statement, statements } from './statements.ts';
 import { lookFor, type Witness, Witnesses } from './witness.ts';
 

@@ -60,6 +60,10 @@ export const steadyMs = (): number => Number(hrtime.bigint() / 1_000_000n);
 /** How long a payment may wait for a purge's deletions, not counting the commit. */
 const purgeStepMs = 10;
 
+/** The values of numbered parameters: Node 22 binds these by their names only. */
+const numbered = <Value>(...values: Value[]) =>
+  Object.fromEntries(values.map((value, at) => [`?${at + 1}`, value]));
+
 /** The driver's statements on an open database. Errors: any of SQLite's. */
 export type RowMethods = ReturnType<typeof rowMethods>;
 
@@ -74,27 +78,30 @@ export function rowMethods(database: DatabaseSync, now = sqliteNow) {
   const purge = database.prepare(purgeSql(dialect, 100));
   const count = database.prepare(countSql(dialect));
   return {
-    insert: (row: NewRow): unknown => insert.get(...insertedValues(row)) ?? find.get(row.id),
+    insert: (row: NewRow): unknown =>
+      insert.get(numbered(...insertedValues(row))) ?? find.get(numbered(row.id)),
     recover: (row: NewRow, createdAt: number): boolean =>
-      recover.get(...insertedValues(row), createdAt) !== undefined,
+      recover.get(numbered(...insertedValues(row), createdAt)) !== undefined,
     compareAndSet(id: string, version: string, change: RowChange | null): boolean {
       const { changes } =
-        change === null ? remove.run(id, version) : replace.run(...replacedValues(id, version, change));
+        change === null
+          ? remove.run(numbered(id, version))
+          : replace.run(numbered(...replacedValues(id, version, change)));
       return Number(changes) === 1;
     },
-    find: (id: string): unknown => find.get(id) ?? null,
+    find: (id: string): unknown => find.get(numbered(id)) ?? null,
     count: (): unknown => count.get(),
     purge(before: number): number {
       const until = performance.now() + purgeStepMs;
       for (let deleted = 0; ; ) {
-        const step = Number(purge.run(before).changes);
+        const step = Number(purge.run(numbered(before)).changes);
         deleted += step;
         if (step === 0 || performance.now() >= until) return deleted;
       }
     },
     search(query: RowQuery): unknown[] {
       const { text, values } = searchSql(query, dialect);
-      return database.prepare(text).all(...values);
+      return database.prepare(text).all(numbered(...values));
     },
   };
 }
