@@ -69,7 +69,7 @@ export function sentence(option: string, meaning: string, value: string | undefi
 
 /** A payment's id, or its first six digits or more. Errors: UsageError. */
 export function readIdPrefix(text: string): string {
-  if (/^[0-9a-f]{6,64}$/.test(text)) return text;
+  if (/^[0-9a-f]{6,64}$/i.test(text)) return text.toLowerCase();
   throw new UsageError(
     `An id is hexadecimal (0 to 9, a to f): give it whole, or at least its first six digits, not ${text}.`,
   );

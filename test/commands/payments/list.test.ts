@@ -168,6 +168,12 @@ describe('show', () => {
     );
   });
 
+  test('takes an id in capitals, too', async () => {
+    const last = keyOf('key-1');
+    const { output } = await run('show', last.slice(0, 12).toUpperCase());
+    expect(output).toContain(`id: ${last}\n`);
+  });
+
   test('tells of a lease that ended, and of a settlement', async () => {
     await store.settle(id(3), 'DONE', 'Ada: booked');
     const { output } = await run('show', id(3));
