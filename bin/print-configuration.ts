@@ -7,8 +7,8 @@ const introduction = `# Configuration
 bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
 \`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
 value and the remedy. It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
-(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are ignored, such as the
-service links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql config check\` checks the settings and the
+(\`BNAK_BASE_URL\`), and settings of earlier versions. \`bankql help settings\` prints the variables. Names that a platform sets by itself are ignored, such as the
+service links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql check\` checks the settings and the
 payment store without serving, and prints each variable that is set, with its source.
 
 White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
@@ -21,7 +21,7 @@ later files over earlier ones.
 
 const limitsIntroduction = `## Fixed limits
 
-These values are not settings. \`bankql config check\` prints their values on a machine; \`src/load/limits.ts\` has the reasons.
+These values are not settings. \`bankql check --limits\` prints their values on a machine; \`src/load/limits.ts\` has the reasons.
 
 `;
 

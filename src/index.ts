@@ -88,7 +88,6 @@ function contextOf({
   }
   return {
     ...resolved,
-    args: [],
     replica,
     write,
     // `write` receives the text that a terminal would show.

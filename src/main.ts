@@ -2,8 +2,8 @@ import cluster from 'node:cluster';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { tellPrimary } from './app/workers/messages.ts';
-import type { CliContext, Service } from './commands/command.ts';
-import { readInvocation, takeEnvFiles } from './commands/commands.ts';
+import { type CliContext, type Service, UsageError } from './commands/command.ts';
+import { readCommandLine, takeEnvFiles } from './commands/command-line.ts';
 import {
   describeStartFailure,
   failCurrentRequest,
@@ -131,18 +131,17 @@ async function run(): Promise<void> {
   const { envFiles, words } = takeEnvFiles(process.argv.slice(2));
   // Node has read its own --env-file, but silently leaves out lines that it cannot read.
   const ofNode = takeEnvFiles(process.execArgv).envFiles;
-  const invocation = readInvocation(words);
+  const invocation = readCommandLine(words);
   if (typeof invocation === 'string') return terminal.write(invocation);
-  const { command, args } = invocation;
-  failureCode = command.failureCode ?? failureCode;
+  failureCode = invocation.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/environment.ts');
   const resolved = resolveEnvironment(process.env, [...ofNode, ...envFiles]);
   // OpenTelemetry reads its own variables from the process.
   for (const [name, value] of Object.entries(resolved.environment))
     if (name.startsWith('OTEL_')) process.env[name] = value;
-  const context: CliContext = { ...terminal, ...resolved, args };
-  if (command.isService !== true) process.exitCode = Number(await command.run(context));
-  else await serve(() => command.run(context));
+  const context: CliContext = { ...terminal, ...resolved };
+  if (invocation.isService !== true) process.exitCode = Number(await invocation.run(context));
+  else await serve(() => invocation.run(context));
 }
 
 try {
@@ -151,5 +150,5 @@ try {
   const words = describeStartFailure(error);
   if (cluster.isWorker) await tellPrimary({ bankql: 'cannot start', reason: words });
   else terminal.writeError(`${words}\n`);
-  process.exit(failureCode);
+  process.exit(error instanceof UsageError ? 2 : failureCode);
 }

@@ -36,3 +36,18 @@ export const visible = (text: string): string =>
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
     (character) => names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
+
+/** Whether at most `edits` insertions, deletions or replacements of characters make one word the other. */
+function isSimilar(one: string, other: string, edits: number): boolean {
+  if (one === other) return true;
+  const [rest, otherRest] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return isSimilar(rest, otherRest, edits);
+  const isAfterEdit = (a: string, b: string) => isSimilar(a, b, edits - 1);
+  return (
+    edits > 0 && (isAfterEdit(rest, other) || isAfterEdit(one, otherRest) || isAfterEdit(rest, otherRest))
+  );
+}
+
+/** The name that a misspelt word may mean. Two letters that changed places are two edits. */
+export const meantBy = <N extends string>(word: string, names: readonly N[]): N | undefined =>
+  [1, 2].flatMap((edits) => names.filter((name) => isSimilar(word, name, edits)))[0];

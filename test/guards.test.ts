@@ -122,6 +122,7 @@ const layers: Record<string, readonly string[]> = {
     'serial-queue.ts',
     'plain-text.ts',
     'key-pair.ts',
+    'contract',
     'bank',
     'payments',
     'schema',

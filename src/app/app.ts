@@ -13,7 +13,6 @@ import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve 
 import { Callers } from '../load/callers.ts';
 import { type Limits, limits } from '../load/limits.ts';
 import { createPaymentService } from '../payments/service.ts';
-import { observeStore } from '../payments/store/observed-store.ts';
 import { openStore } from '../payments/store/open-store.ts';
 import type { AttemptOutcome } from '../payments/store/store.ts';
 import { parseStoreUrl, passwordsOf } from '../payments/store/store-address.ts';
@@ -112,7 +111,12 @@ async function start(
   );
   warnOfSettings(config, environment, baseUrl, logger);
   const { store, payments } = await openPayments(config, { bank, replica }, log, closers);
-  const stateLine = describeState(await store.recentCounts(), store.loss, Date.now(), isInMemory(config));
+  const stateLine = describeState(
+    await store.count().catch(() => null),
+    store.loss,
+    Date.now(),
+    isInMemory(config),
+  );
   const documentStats = new DocumentCacheStats();
   const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats);
   const byToken =
@@ -266,16 +270,9 @@ async function openPayments(
   { telemetry, auditOutput, lastingLogger }: Log,
   closers: Closers,
 ) {
-  const opened = await openStore(state.url, { ...state, onEvent: telemetry.onStoreEvent }).catch(stopStart());
-  let isClosing = false;
-  const store = observeStore(opened, {
-    ...telemetry,
-    onStoreAway(reason) {
-      if (!isClosing) telemetry.onStoreAway(reason);
-    },
-  });
+  const observing = { observer: telemetry, onEvent: telemetry.onStoreEvent };
+  const store = await openStore(state.url, { ...state, ...observing }).catch(stopStart());
   closers.push(async () => {
-    isClosing = true;
     await store.close();
     // A write that was under way may have succeeded until then.
     for (const lost of store.unconfirmed())

@@ -1,20 +1,50 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { messageOf, StartError } from '../errors.ts';
+import { StartError } from '../errors.ts';
+import type { openStore } from '../payments/store/open-store.ts';
 
-export interface CliCommand {
+/** An option of a command, which the parser reads and the help shows. */
+export interface CliOption {
+  /** What its value is, such as `FILE`; a switch has none. */
+  readonly value?: string;
+  readonly multiple?: true;
+  readonly meaning: string;
+}
+
+export type CliOptions = Readonly<Record<string, CliOption>>;
+
+type ValueOf<O extends CliOption> = O extends { readonly value: string }
+  ? O extends { readonly multiple: true }
+    ? readonly string[]
+    : string
+  : true;
+
+/** What the command line gives to a command. */
+export interface Given<O extends CliOptions = CliOptions> {
+  readonly values: { readonly [Name in keyof O]?: ValueOf<O[Name]> | undefined };
+  /** The words that are neither options nor their values. */
+  readonly words: readonly string[];
+}
+
+export interface CliCommand<O extends CliOptions = CliOptions> {
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** Text of `bankql <name> --help`; null if the command has commands of its own, and answers `--help` itself. */
-  readonly help: string | null;
+  /** The words that it takes, for its usage; undefined if it takes options only. */
+  readonly words?: string;
+  /** The options that have to be given, for its usage. */
+  readonly needs?: string;
+  readonly about: string;
+  readonly options: O;
+  readonly examples: readonly string[];
+  /** Options of earlier versions, with what to do instead. */
+  readonly former?: Readonly<Record<string, string>>;
   /** Whether it runs until a signal ends it. */
   readonly isService?: true;
-  /** The process's exit code if the command cannot do its work (default: 1). */
+  /** The process's exit code if the command cannot do its work (default: 1). It is 2 for a UsageError. */
   readonly failureCode?: number;
   /**
    * Loads the command's own modules. Shape: a service that runs until a signal ends it, or, after the work is done, the exit
-   * code of the process. Errors: StartError.
+   * code of the process. Errors: StartError; UsageError for words that cannot be used.
    */
-  run(context: CliContext): Promise<Service | number>;
+  run(context: CliContext, given: Given<O>): Promise<Service | number>;
 }
 
 /** The parts of the process that a command receives. */
@@ -22,8 +52,6 @@ export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The files of the variables that came from files: see resolveEnvironment. */
   readonly sources: ReadonlyMap<string, string>;
-  /** The words after the command's name. */
-  readonly args: readonly string[];
   /** The name of this process for others: its host and process id. */
   readonly replica: string;
   readonly write: (text: string) => void;
@@ -35,6 +63,9 @@ export interface CliContext {
   readonly onExit: (run: () => void) => void;
   /** Asks the person at the terminal; null if there is no terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
+  /** The clock (default: the machine's) and the payment stores (default: those that STATE_URL names). */
+  readonly now?: number | undefined;
+  readonly openStore?: typeof openStore | undefined;
 }
 
 /** A command that runs until a signal ends it. */
@@ -49,18 +80,12 @@ export interface Service {
   readonly ended?: Promise<void>;
 }
 
-/** The words after a command's name, by its options. Errors: StartError for an option or a word that it does not have. */
-export function readWords<O extends ParseArgsOptionsConfig>(
-  command: string,
-  args: readonly string[],
-  options: O,
-  allowPositionals = false,
-) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals });
-  } catch (cause) {
-    throw new StartError(`${messageOf(cause).replace(/\.$/, '')}. See bankql ${command} --help.`, { cause });
-  }
+/** How many payments are listed, and how many are settled at once, unless `--limit` says otherwise. */
+export const usualLimit = 100;
+
+/** Words of the command line that cannot be used. The process ends with 2. */
+export class UsageError extends StartError {
+  override readonly name = 'UsageError';
 }
 
 /** Takes the steps one after the other, also after a failed one. Errors: an AggregateError with all failures, at the end. */

@@ -1,157 +1,229 @@
 import cluster from 'node:cluster';
-import { parseArgs } from 'node:util';
+import { credentialHeaders } from '../bank/credentials.ts';
 import { readConfig } from '../config/config.ts';
-import { variablesAsHelp } from '../config/help.ts';
-import { doctorUsage } from '../doctor/doctor-options.ts';
-import { StartError } from '../errors.ts';
+import { credentialOptions, type IdOption, idOptions } from '../doctor/doctor-options.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
-import { version } from '../version.ts';
-import { type CliCommand, readWords } from './command.ts';
+import { type CliCommand, type CliOption, type CliOptions, usualLimit } from './command.ts';
+
+/** Infers the type of the options for `run`. */
+const command = <const O extends CliOptions>(row: CliCommand<O>): CliCommand<O> => row;
+
+const json = { meaning: 'whole records, as JSON' };
+const yes = { meaning: 'do not ask' };
+
+/** The options of a search for payments; the same for every command that searches. */
+export const searchOptions = {
+  state: {
+    value: 'STATES',
+    multiple: true,
+    meaning: 'unknown, pending, done or rejected; several with commas',
+  },
+  id: { value: 'ID', meaning: "the payment's own id, as the log names it, or at least its first six digits" },
+  key: { value: 'KEY', meaning: "the client's idempotency key; needs --caller" },
+  caller: {
+    value: 'WHO',
+    meaning: `provider/id as in Auth-Provider-Name and Auth-ID, apart at the last slash; or '["provider","id"]'`,
+  },
+  account: { value: 'ID', meaning: 'the account that pays or is paid' },
+  'track-id': { value: 'ID', meaning: 'the Track-ID under which the bank knows the request' },
+  'request-id': {
+    value: 'ID',
+    meaning: 'the X-Request-Id of the HTTP request that sent it, as the log has it',
+  },
+  'bank-text': { value: 'TEXT', meaning: "the bank's text, whole, as show prints it" },
+  since: {
+    value: 'TIME',
+    meaning:
+      'begun then or later: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC if no zone is named)',
+  },
+  until: { value: 'TIME', meaning: 'begun then or earlier' },
+  limit: { value: 'N', meaning: `how many at most (default: ${usualLimit})` },
+} as const satisfies CliOptions;
+
+export const listOptions = { ...searchOptions, json } as const satisfies CliOptions;
+
+export const settleOptions = {
+  ...searchOptions,
+  as: { value: 'STATE', meaning: 'done (the bank executed it), or rejected (it did not, and will not)' },
+  by: { value: 'NAME', meaning: 'who says so' },
+  reason: { value: 'TEXT', meaning: 'how it is known' },
+  yes,
+} as const satisfies CliOptions;
+
+export const acceptLossOptions = {
+  'from-log': {
+    value: 'FILE',
+    meaning: 'a log of bankql, a line of JSON each; lines of other kinds are left out',
+  },
+  by: { value: 'NAME', meaning: 'who decided it' },
+  reason: { value: 'TEXT', meaning: 'why it is right' },
+  yes,
+} as const satisfies CliOptions;
+
+export const sandboxOptions = {
+  port: { value: 'NUMBER', meaning: 'its port (SANDBOX_PORT, or 4010); 0 for any free port' },
+  now: {
+    value: 'TIME',
+    meaning: 'a fixed time, such as 2026-01-31T09:00Z, to which the dates of its records are relative',
+  },
+} as const satisfies CliOptions;
+
+export const checkOptions = {
+  limits: { meaning: 'prints the fixed limits too, as they are on this machine' },
+  'no-store': { meaning: 'leaves the payment store out, where it cannot be reached' },
+} as const satisfies CliOptions;
+
+type DoctorOption = IdOption | keyof typeof credentialOptions;
+
+export const doctorOptions = Object.fromEntries<CliOption>([
+  ...Object.entries(idOptions).map(([name, meaning]) => [name, { value: 'ID', meaning }] as const),
+  ...Object.entries(credentialOptions).map(
+    ([name, { credential, variable }]) =>
+      [
+        name,
+        { value: 'TEXT', meaning: `the header ${credentialHeaders[credential]}; better ${variable}` },
+      ] as const,
+  ),
+]) as Readonly<Record<DoctorOption, { readonly value: string; readonly meaning: string }>>;
 
 /** The commands by name, in the order of `bankql help`. Each one loads its modules when it runs. */
 export const commands = {
-  serve: {
+  serve: command({
     isService: true,
     summary: 'serves GraphQL over the bank of BANK_BASE_URL, or over the embedded sandbox bank; the default',
-    help: `usage: bankql [serve] [--env-file FILE]
-
-Serves GraphQL at http://HOST:PORT/graphql until it gets SIGTERM or SIGINT. Without BANK_BASE_URL it starts the sandbox
-bank too. \`bankql help\` lists the environment variables. SIGHUP reloads what can change while it runs; with
-WORKERS, SIGUSR2 replaces the workers.
-
-  BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
-`,
+    about: `Serves GraphQL at http://HOST:PORT/graphql until it gets SIGTERM or SIGINT. Without BANK_BASE_URL it starts the sandbox
+bank too. Environment variables configure it: \`bankql help settings\` lists them. SIGHUP reloads what can change while it runs;
+with WORKERS, SIGUSR2 replaces the workers.`,
+    options: {},
+    examples: [
+      'PORT=5000 bankql',
+      'BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql',
+    ],
     async run(context) {
-      readWords('serve', context.args, {});
       if (cluster.isWorker) return (await import('../app/workers/worker.ts')).serveAsWorker(context);
       const config = readConfig(context.environment);
       if (config.workers > 1)
         return (await import('../app/workers/primary.ts')).serveFromWorkers(context, config);
       return (await import('../app/app.ts')).serveBankql(context);
     },
-  },
-  sandbox: {
-    isService: true,
-    summary: 'serves only the sandbox bank',
-    help: `usage: bankql sandbox [options]
-
-Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it gets SIGTERM or SIGINT.
-
-  --port NUMBER   its port (SANDBOX_PORT, or 4010); 0 for any free port
-  --now TIME      a fixed time, such as 2026-01-31T09:00Z, to which the dates of its records are relative
-
-  bankql sandbox --port 8080 --now 2026-01-31T09:00Z
-`,
-    run: async (context) => (await import('./sandbox.ts')).runSandbox(context),
-  },
-  doctor: {
+  }),
+  check: command({
+    summary: 'checks the settings and the payment store without serving, and prints what is set',
+    about: `Names every value that cannot be used, and exits with 1 if it finds one. Else prints each variable that is set, with its value
+(secrets are masked) and its source, when the bank's certificates expire, and what the payment store holds. The store is opened
+as for a start, but nothing is written.`,
+    options: checkOptions,
+    examples: ['bankql check --env-file production.env'],
+    run: async (context, given) => (await import('./check.ts')).check(context, given),
+  }),
+  doctor: command({
     summary: "compares a bank's answers with the contract",
-    help: doctorUsage,
-    // 1 says that a bank does not conform.
+    about: `Calls every read operation of the bank, and compares the answers with the contract. Exit codes: 0 if every answer conforms, 1 if
+one does not, 2 if no call could be made.`,
+    options: doctorOptions,
+    examples: ['bankql doctor --env-file production.env --account a-1'],
+    former: { 'payment-answer': "bankql payments explain '200 {…}' explains an answer to a payment now." },
     failureCode: 2,
-    run: async (context) => (await import('./doctor.ts')).checkBank(context),
-  },
-  payments: {
-    summary:
-      'makes the payment store, finds payments, settles those of unknown outcome, backs the records up',
-    help: null,
-    run: async (context) => (await import('./payments.ts')).managePayments(context),
-  },
-  schema: {
+    run: async (context, given) => (await import('./doctor.ts')).checkBank(context, given),
+  }),
+  'payments init': command({
+    summary: 'makes the payment store that STATE_URL names',
+    about: `Makes a SQLite file and its folder, or the tables in PostgreSQL. A store that is there stays as it is. Run it once, by hand, for a
+new store. In a new store all idempotency keys are free: where payments were recorded before, put the backup back, or mount the
+volume that holds them.`,
+    options: {},
+    examples: ['STATE_URL=sqlite:/var/lib/bankql/state.db bankql payments init'],
+    run: async (context) => (await import('./payments/init.ts')).init(context),
+  }),
+  'payments list': command({
+    summary: 'payments, newest first: all, or by state, key, caller, account, Track-ID, request id, time',
+    about: `Prints payments as a table, newest first: those in any state unless the options narrow them. Writes nothing, neither in the store nor
+next to it.`,
+    options: listOptions,
+    examples: [
+      'bankql payments list --state unknown,pending --since 3d',
+      'bankql payments list --request-id 3f2b6c1e-9a41-4c1c-8f0e-1d6f0a2b7c55',
+      'bankql payments list --caller https://login.example//alice --key 7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    ],
+    run: async (context, given) => (await import('./payments/list.ts')).list(context, given),
+  }),
+  'payments show': command({
+    summary: 'one payment and its story',
+    words: 'ID',
+    about: `Prints every change of a payment's state: when, by which process, for which request, and what the bank said. The first six digits of
+an id are enough. Writes nothing, neither in the store nor next to it.`,
+    options: { json },
+    examples: ['bankql payments show 4f8c21d09b7e'],
+    run: async (context, given) => (await import('./payments/list.ts')).show(context, given),
+  }),
+  'payments settle': command({
+    summary: 'says what the bank did with payments of unknown outcome',
+    words: '[ID]',
+    needs: '--as done|rejected --by NAME --reason TEXT',
+    about: `Records what the bank did. It changes nothing at the bank and cannot be undone. Takes one payment by its id, of which the first six
+digits are enough, or those of a search. Shows what it will settle, and asks; in a script, --yes says yes. Each one that is settled leaves
+a line of the audit log on standard output.`,
+    options: settleOptions,
+    examples: [
+      `bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"`,
+      'bankql payments settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"',
+      'bankql payments settle --bank-text "Saldo insuficiente" --as rejected --by "Ada" --reason "nothing is executed then, says the bank"',
+    ],
+    run: async (context, given) => (await import('./payments/settle.ts')).settle(context, given),
+  }),
+  'payments explain': command({
+    summary: 'says what an answer of the bank means for a payment and its key',
+    words: "'STATUS BODY'",
+    about: `Reads an answer to a payment as bankql would, with the settings, and without a call. Exits with 1 if it decides nothing.`,
+    options: {},
+    examples: [`bankql payments explain '200 {"data":{"id":"T"}}'`],
+    run: async (context, given) => (await import('./payments/explain.ts')).explain(context, given),
+  }),
+  'payments backup': command({
+    summary: 'copies a SQLite store while bankql serves',
+    words: 'FILE',
+    about: `Copies a SQLite store to FILE, and checks the copy. A file that is there is not replaced. A plain copy of the store's file misses
+what is in its write-ahead log.`,
+    options: {},
+    examples: ['bankql payments backup /var/backups/bankql-2026-01-15.db'],
+    run: async (context, given) => (await import('./payments/backup.ts')).backup(context, given),
+  }),
+  'payments accept-loss': command({
+    summary: 'lets payments go on after records were lost, with those that a log names recorded as UNKNOWN',
+    needs: '--by NAME --reason TEXT',
+    about: `Lets payments go on in a store that lost records. A lost payment whose client sends it again is then paid again. With
+--from-log, each payment that the log names and the store lacks is recorded as UNKNOWN first, so that it is not sent again, also
+in a new store. Give the logs of all processes, in one file.`,
+    options: acceptLossOptions,
+    examples: [
+      `bankql payments accept-loss --from-log /var/log/bankql.log --by "Ada" --reason "disk lost, backup of 3 o'clock restored"`,
+    ],
+    run: async (context, given) => (await import('./payments/accept-loss.ts')).acceptLoss(context, given),
+  }),
+  schema: command({
     summary: 'prints the GraphQL schema',
-    help: `usage: bankql schema
-
-Prints the schema in GraphQL's schema definition language.
-
-  bankql schema > schema.graphql
-`,
-    async run({ args, write }) {
-      readWords('schema', args, {});
+    about: "Prints the schema in GraphQL's schema definition language.",
+    options: {},
+    examples: ['bankql schema > schema.graphql'],
+    async run({ write }) {
       write((await import('../schema/schema.ts')).printedSchema());
       return 0;
     },
-  },
-  explain: {
-    summary: 'runs queries against the sandbox bank, and counts their REST calls',
-    help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--json]
+  }),
+  sandbox: command({
+    isService: true,
+    summary: 'serves only the sandbox bank',
+    about: `Serves the sandbox bank's REST interface at http://${sandboxHost}:4010 until it gets SIGTERM or SIGINT.`,
+    options: sandboxOptions,
+    examples: ['bankql sandbox --port 8080 --now 2026-01-31T09:00Z'],
+    run: async (context, given) => (await import('./sandbox.ts')).runSandbox(context, given),
+  }),
+} as const;
 
-Runs each operation in the .graphql files against a fresh sandbox bank in this process, as its customer alice, and prints the REST
-calls that it made, by the field that asked for them. Exits with 1 if an operation has errors. No other bank is called.
-
-  --operation NAME   only this operation
-  --variables FILE   the variables, as JSON
-  --max N            exits with 1 if an operation makes more than N calls
-  --json             the calls as JSON
-
-  bankql explain src/queries/overview.graphql --max 20
-`,
-    run: async (context) => (await import('./explain.ts')).explainFiles(context),
-  },
-  config: {
-    summary: 'checks the configuration, and prints what is set and the fixed limits',
-    help: `usage: bankql config check [--no-store] [--env-file FILE]
-
-Names every value that cannot be used, and exits with 1 if it finds one. Else prints each variable that is set, with its value
-(secrets are masked) and its source, the fixed limits, when the bank's certificates expire, and what the payment store holds. The
-store is opened as for a start, but nothing is written.
-
-  --no-store   leaves the store out, where it cannot be reached
-
-  bankql config check --env-file production.env
-`,
-    run: async (context) => (await import('./config.ts')).checkConfig(context),
-  },
-} as const satisfies Record<string, CliCommand>;
-
-const width = Math.max(...Object.keys(commands).map((name) => name.length));
-const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
-
-export const help = (): string => `bankql: a GraphQL façade over a bank's REST interface.
-
-usage: bankql [command] [--env-file FILE]
-
-${list.join('')}
-  help COMMAND, or COMMAND --help, tells more; --version prints the version.
-  --env-file FILE reads variables from a file; those of the environment come first.
-
-  npx bankql                                     serves the sandbox bank
-  bankql doctor --env-file production.env        compares the bank's answers with the contract
-
-Environment variables, with their defaults:
-
-${variablesAsHelp()}`;
-
-/** The files of `--env-file`, in their order, and the other words. Errors: StartError if one names no file. */
-export function takeEnvFiles(words: readonly string[]) {
-  const options = { 'env-file': { type: 'string' } } as const;
-  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true });
-  const envFiles: string[] = [];
-  const others = [...words];
-  for (const token of tokens.toReversed()) {
-    if (token.kind !== 'option' || token.name !== 'env-file') continue;
-    if (!token.value)
-      throw new StartError('--env-file needs the name of a file, such as --env-file production.env.');
-    envFiles.unshift(token.value);
-    others.splice(token.index, token.inlineValue ? 1 : 2);
-  }
-  return { envFiles, words: others };
-}
-
-const isHelp = (word: string) => word === '--help' || word === '-h';
-
-/**
- * The help or version text that the words after `bankql` request, or the command to run with its words.
- * Errors: StartError if there is no such command; it names the commands that exist.
- */
-export function readInvocation([first = 'serve', ...args]: readonly string[]):
-  | string
-  | { readonly command: CliCommand; readonly args: readonly string[] } {
-  if (['--version', '-v', 'version'].includes(first))
-    return `bankql ${version}, Node ${process.versions.node}\n`;
-  if (first === 'help' && args[0] !== undefined) return readInvocation([args[0], '--help']);
-  if (first === 'help' || isHelp(first)) return help();
-  const command = new Map<string, CliCommand>(Object.entries(commands)).get(first);
-  if (command === undefined)
-    throw new StartError(`bankql knows no command "${first}", only ${Object.keys(commands).join(', ')}.`);
-  return command.help !== null && args.some(isHelp) ? command.help : { command, args };
-}
+/** Commands of version 0.4, with what to do instead. */
+export const formerCommands = {
+  config: '`bankql config check` is `bankql check` now.',
+  'payments find': '`bankql payments find` is `bankql payments list` now.',
+  explain:
+    '`bankql explain` left: a query with the header `x-bankql-explain: calls` lists its REST calls, in the sandbox too.',
+};

@@ -1,31 +1,25 @@
 import { readBankTls } from '../app/bank-tls.ts';
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
-import { doctorOptions, readDoctorOptions } from '../doctor/doctor-options.ts';
-import { explainPaymentAnswer } from '../doctor/explain-payment-answer.ts';
-import { StartError } from '../errors.ts';
+import { readDoctorOptions } from '../doctor/doctor-options.ts';
 import { example } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
-import { type CliContext, readWords } from './command.ts';
+import type { CliContext, Given } from './command.ts';
+import type { doctorOptions } from './commands.ts';
 
 /** `bankql doctor`: compares a bank's answers with the contract. Returns the exit code. */
-export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
-  // The doctor needs no payment store and listens on no port.
-  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
-  const options = { ...doctorOptions, 'payment-answer': { type: 'string' as const } };
-  const { values, positionals } = readWords('doctor', args, options, true);
-  // The message does not repeat the word, which may be a credential.
-  if (positionals.length > 0)
-    throw new StartError('Give options only, such as --account alice-current; --help lists them.');
-  const { 'payment-answer': answer, ...given } = values;
-  if (answer !== undefined)
-    return explainPaymentAnswer(answer, config.paymentWords, write, config.bankLimits.gateways);
+export async function checkBank(
+  { environment, write }: CliContext,
+  { values }: Given<typeof doctorOptions>,
+): Promise<number> {
+  // The doctor needs no payment store, listens on no port, and is one process.
+  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined, WORKERS: undefined });
   const { bankId, viewId, accountScope } = config.server.defaults;
   const configured = {
     ids: { ...(bankId === null ? {} : { 'bank-id': bankId }), view: viewId },
     credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
   };
-  const chosen = readDoctorOptions(given, environment, config.bank === null ? example : configured);
+  const chosen = readDoctorOptions(values, environment, config.bank === null ? example : configured);
   const sandbox = config.bank === null ? await startSandbox({ ...config.sandbox, port: 0 }) : null;
   if (sandbox !== null)
     write(

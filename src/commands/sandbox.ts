@@ -1,26 +1,25 @@
 import { readConfig } from '../config/config.ts';
 import { anyPort, readAs } from '../config/formats.ts';
-import { orStop, StartError } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { bankId, callers, subscriptionKey } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { parseDateTime } from '../schema/date-time.ts';
-import { type CliContext, readWords, type Service } from './command.ts';
+import { type CliContext, type Given, type Service, UsageError } from './command.ts';
+import type { sandboxOptions } from './commands.ts';
 
 /** `bankql sandbox`: only the sandbox bank. `--port` takes the place of SANDBOX_PORT. Errors: StartError. */
-export async function runSandbox({ environment, args, write }: CliContext): Promise<Service> {
-  const options = { port: { type: 'string' }, now: { type: 'string' } } as const;
-  const { port, now } = readWords('sandbox', args, options).values;
+export async function runSandbox(
+  { environment, write }: CliContext,
+  { values: { port, now } }: Given<typeof sandboxOptions>,
+): Promise<Service> {
   const time = now === undefined ? undefined : parseDateTime(now)?.getTime();
   if (now !== undefined && time === undefined)
-    throw new StartError(`--now=${now} cannot be used: give a time such as 2026-01-31 or 2026-01-31T09:00Z.`);
+    throw new UsageError(`--now=${now} cannot be used: give a time such as 2026-01-31 or 2026-01-31T09:00Z.`);
   // This command does not serve bankql, so bankql's ports are free for the sandbox.
   const unused = { PORT: '0', METRICS_PORT: undefined, WORKERS: undefined, BANK_BASE_URL: undefined };
   const { sandbox } = readConfig({ ...environment, ...unused, NODE_ENV: undefined });
   const { url, close } = await startSandbox({
-    port:
-      port === undefined
-        ? sandbox.port
-        : orStop(() => readAs(anyPort, port), `--port=${port} cannot be used: `),
+    port: port === undefined ? sandbox.port : readPort(port),
     now: time,
   });
   write(
@@ -34,4 +33,12 @@ export async function runSandbox({ environment, args, write }: CliContext): Prom
     ].join('\n'),
   );
   return { stop: () => close().then(() => 0 as const), reload: async () => {} };
+}
+
+function readPort(port: string): number {
+  try {
+    return readAs(anyPort, port);
+  } catch (error) {
+    throw new UsageError(`--port=${port} cannot be used: ${messageOf(error)}`);
+  }
 }

@@ -3,12 +3,13 @@ import { parseEnv } from 'node:util';
 import type { z } from 'zod';
 import { messageOf, orStop, StartError } from '../errors.ts';
 import { shownStoreUrl } from '../payments/store/store-address.ts';
-import { decodeText, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
+import { decodeText, meantBy, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { readAs } from './formats.ts';
 import { insteadOf } from './removed-variables.ts';
 import {
   fileEnding,
+  isVariable,
   secretVariables,
   type Values,
   type VariableName,
@@ -72,29 +73,20 @@ export function readVariables(environment: Environment) {
 }
 
 const isKnown = (name: string) =>
-  Object.hasOwn(variables, name) || secretVariables.some((secret) => name === secret + fileEnding);
+  isVariable(name) || secretVariables.some((secret) => name === secret + fileEnding);
 
 /** The beginnings of names that only bankql uses. */
 const ownPrefix = /^(BANK|BANKQL|IDENTITY|VIEWER|RATE_LIMIT|PERSISTED|STATE|IDEMPOTENCY|SANDBOX|MAX_REST)_/;
-
-/** Whether at most `edits` insertions, deletions or replacements of characters make one word the other. */
-function isSimilar(one: string, other: string, edits: number): boolean {
-  if (one === other) return true;
-  const [rest, otherRest] = [one.slice(1), other.slice(1)];
-  if (one[0] === other[0]) return isSimilar(rest, otherRest, edits);
-  const isAfterEdit = (a: string, b: string) => isSimilar(a, b, edits - 1);
-  return (
-    edits > 0 && (isAfterEdit(rest, other) || isAfterEdit(one, otherRest) || isAfterEdit(rest, otherRest))
-  );
-}
 
 /**
  * The variable of bankql that a misspelt name may mean. Short names are not compared: other programs use STORE_URL and
  * LOG_FILE.
  */
-const meantBy = (name: string): VariableName | undefined =>
-  // Two letters that changed places are two edits.
-  variableNames.find((known) => (known.length >= 10 || ownPrefix.test(name)) && isSimilar(name, known, 2));
+const variableMeantBy = (name: string): VariableName | undefined =>
+  meantBy(
+    name,
+    variableNames.filter((known) => known.length >= 10 || ownPrefix.test(name)),
+  );
 
 /**
  * Names that begin like ours, or are almost one of ours, and settings of earlier versions: nothing is ignored silently. With
@@ -113,10 +105,12 @@ export const unknownVariables = (environment: Environment): ConfigProblem[] =>
         `take away what cannot be seen in the name ${name}; if it is in a file, save that in UTF-8 without a byte order mark.`,
       );
     if (isKnown(name)) return [];
-    const meant = meantBy(name);
+    const meant = variableMeantBy(name);
     if (meant !== undefined) return problem(`no variable has this name: did you mean ${meant}?`);
     return ownPrefix.test(name)
-      ? problem('no variable has this name: docs/configuration.md lists all of them.')
+      ? problem(
+          'no variable has this name: `bankql help settings` lists all, and CHANGELOG.md says what became of earlier ones.',
+        )
       : [];
   });
 
@@ -176,7 +170,7 @@ function misleadingLine(text: string): number | null {
 }
 
 /** The text of a file, which the error calls `name`. Errors: StartError. */
-export const readText = (file: string, name = file): string =>
+const readText = (file: string, name = file): string =>
   orStop(() => textOf(file), `${name} cannot be used: `);
 
 /** Errors: an Error that does not name the file, as Node's own would. */

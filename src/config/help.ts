@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { fileEnding, secretVariables, sections } from './variables.ts';
 
-/** Descriptions of the variables, for `bankql help` and bin/print-configuration.ts. */
+/** Descriptions of the variables, for `bankql help settings` and bin/print-configuration.ts. */
 
 /** The variables by subject. Shape: the default in words, and the description; both are Markdown. */
 export const bySection = Object.entries(sections).map(([title, entries]) => ({

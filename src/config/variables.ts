@@ -215,6 +215,8 @@ export type VariableName = keyof typeof variables;
 
 export const variableNames = Object.keys(variables) as VariableName[];
 
+export const isVariable = (name: string): name is VariableName => Object.hasOwn(variables, name);
+
 /**
  * Secrets. Each secret may be in a file; the variable with the ending `_FILE` names the file. OpenTelemetry reads the last
  * secret.

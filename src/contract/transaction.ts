@@ -60,12 +60,10 @@ export type TransactionMetadata = z.infer<typeof transactionMetadata>;
 
 /** A transaction (models TransactionDef and TransactionsResponse). */
 export const transaction = record('Transaction', 'A transaction, as seen through a view.', {
-  details: details
-    .nullish()
-    .meta({
-      description: 'The amount, the times and the people of the transaction.',
-      requiredInBodies: true,
-    }),
+  details: details.nullish().meta({
+    description: 'The amount, the times and the people of the transaction.',
+    requiredInBodies: true,
+  }),
   id: id.nullish().meta({ name: 'transactionId', description: "The transaction's id at the bank." }),
   metadata: transactionMetadata.nullish().describe('Notes about the transaction.'),
   other_account: reference.nullish().meta({

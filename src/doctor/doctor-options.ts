@@ -37,29 +37,6 @@ export interface DoctorOptions {
   readonly credentials: Credentials;
 }
 
-/** All options, as parseArgs takes them. */
-export const doctorOptions = Object.fromEntries(
-  Object.keys({ ...idOptions, ...credentialOptions }).map((name) => [name, { type: 'string' as const }]),
-);
-
-const pad = (name: string) => `  --${name}`.padEnd(18);
-
-export const doctorUsage = [
-  'usage: bankql doctor [options]',
-  '',
-  'Calls every read operation of the bank and compares the answers with the contract.',
-  '',
-  ...Object.entries(idOptions).map(([name, meaning]) => `${pad(name)}${meaning}`),
-  ...Object.entries(credentialOptions).map(
-    ([name, { credential, variable }]) =>
-      `${pad(name)}the header ${credentialHeaders[credential]}; better ${variable}`,
-  ),
-  '  --payment-answer  a status and a body, such as 200 {"id":"T"}: explains, without a call, what they mean for a payment',
-  '',
-  '  bankql doctor --env-file production.env --account a-1',
-  '',
-].join('\n');
-
 /**
  * The ids and credentials of the command line (`given`, by option) and of the environment; `defaults` provides the others.
  * Errors: StartError, in one line, without a value.

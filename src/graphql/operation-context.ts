@@ -49,6 +49,8 @@ export interface OperationServices {
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
   readonly mask: MaskError;
+  /** Plugins, which may make of an answer what they like. */
+  readonly plugins?: readonly unknown[] | undefined;
 }
 
 /**
@@ -168,8 +170,12 @@ export class OperationContext
     return this.effects === null && this.request.holder?.isAbandoned === true;
   }
 
-  /** Whether HTTP caches may keep the answer: the operation has read public data only, and has written nothing. */
+  /**
+   * Whether HTTP caches may keep the answer: the operation has read public data only, and has written nothing. What a plugin shows or
+   * refuses may depend on anything, such as a cookie, so that its answer is its own caller's.
+   */
   get isCacheable(): boolean {
+    if (this.#services.plugins?.length) return false;
     if (this.effects !== null || this.#isCallerRead || this.#session === null) return false;
     return this.#session.isPublic && this.#session.hasRead;
   }

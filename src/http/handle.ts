@@ -41,7 +41,6 @@ const over = Promise.resolve();
 /** A request while it is served. */
 class ServedRequest implements RequestScope {
   readonly exchange: Exchange;
-  readonly place: NonNullable<Place>;
   readonly requestId: string;
   /** The headers of every answer to it. */
   readonly headers: readonly string[];
@@ -59,7 +58,6 @@ class ServedRequest implements RequestScope {
     { logger, observer }: Pick<HandleOptions, 'logger' | 'observer'>,
   ) {
     this.exchange = exchange;
-    this.place = place;
     this.requestId = requestId;
     this.headers = headers;
     this.activity = (place === 'operation' && observer?.begin(requestId, exchange.request)) || null;
@@ -124,7 +122,8 @@ export function createHandle(options: HandleOptions) {
         exchange.refuse({ status: 204, headers, body: '' });
       } else {
         const served = new ServedRequest(exchange, place, { requestId, headers }, options);
-        if (refusal === null) return runInRequestScope(served, serve);
+        if (refusal === null)
+          return runInRequestScope(served, place === 'operation' ? serveOperation : servePage(place));
         onHttpRefusal?.(refusal.status);
         served.refuse(refusal.status, refusal.message);
       }
@@ -135,24 +134,8 @@ export function createHandle(options: HandleOptions) {
     return over;
   }
 
-  async function serve({ exchange, place, headers, activity }: ServedRequest): Promise<void> {
-    let answer: Answer;
-    try {
-      answer =
-        place === 'operation'
-          ? await answerOperation(exchange, activity)
-          : await answerPage(exchange.request, place);
-    } catch (error) {
-      if (error instanceof ClientDisconnected) return;
-      throw error;
-    }
-    // Only the reader of a body in chunks knows that it is too long.
-    if (answer.status === 413) onHttpRefusal?.(413);
-    return exchange.send(answer, headers);
-  }
-
-  /** Errors: ClientDisconnected; unexpected ones. */
-  async function answerOperation(exchange: Exchange, activity: OperationActivity | null): Promise<Answer> {
+  /** Errors: unexpected ones. */
+  async function serveOperation({ exchange, headers, activity }: ServedRequest): Promise<void> {
     const { request, holder } = exchange;
     const { mediaType, stream } = acceptedBy(request.headers.accept);
     const { execute, respond, toErrorResult } = graphql;
@@ -161,28 +144,41 @@ export function createHandle(options: HandleOptions) {
       const credentials = await identify(options.authenticate, request, holder);
       if (activity !== null) activity.credentials = credentials;
       if (mediaType === null && stream === null) throw notAcceptable();
-      const params = await readParams(exchange, maxRequestBytes);
+      checkMethod(request);
+      const body = request.method === 'POST' ? await exchange.readBody(maxRequestBytes) : null;
+      holder.admit();
+      const params = body === null ? parseUrlParams(request.url ?? '') : parseBodyParams(body);
       const sender = {
         credentials,
         holder,
         activity,
-        isReadOnly: request.method !== 'POST',
+        isReadOnly: body === null,
         incremental: stream?.form,
         explain: request.headers[explainHeader]?.toString(),
       };
       result = await execute(params, sender, new PluginRequest(request));
     } catch (error) {
-      if (error instanceof ClientDisconnected) throw error;
+      if (error instanceof ClientDisconnected) return;
       if (error === bodyWasRead) logger.error(bodyWasRead.message);
       result = toErrorResult(error);
     }
+    let answer: Answer;
     if (isAsyncIterable(result)) {
       if (stream === null) throw new Error('there are several results for a client that accepts one');
-      return streamOf(result, stream);
+      answer = streamOf(result, stream);
+    } else {
+      const whole = respond(result, { mediaType, request, holder, activity });
+      // Only the reader of a body in chunks knows that it is too long.
+      if (whole.status === 413) onHttpRefusal?.(413);
+      answer = mediaType === null && stream !== null ? streamOfOne(whole, stream) : whole;
     }
-    const answer = respond(result, { mediaType, request, holder, activity });
-    return mediaType === null && stream !== null ? streamOfOne(answer, stream) : answer;
+    return exchange.send(answer, headers);
   }
+
+  const servePage =
+    (page: Page) =>
+    async ({ exchange, headers }: ServedRequest): Promise<void> =>
+      exchange.send(await answerPage(exchange.request, page), headers);
 
   async function answerPage(
     { url = '/', originalUrl = url, headers }: Head,
@@ -204,20 +200,12 @@ export function createHandle(options: HandleOptions) {
   };
 }
 
-/** The parameters of a request, whose work begins with them. Errors: RequestError; ClientDisconnected. */
-async function readParams(exchange: Exchange, maxBytes: number): Promise<unknown> {
-  const { request, holder } = exchange;
-  if (request.method === 'POST') {
-    const body = await exchange.readBody(maxBytes);
-    holder.admit();
-    return parseBodyParams(body);
-  }
-  if (request.method !== 'GET' && request.method !== 'HEAD')
-    throw new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
-      http: { status: 405, headers: { Allow: 'GET, POST' } },
-    });
-  holder.admit();
-  return parseUrlParams(request.url ?? '');
+/** Errors: RequestError 405. */
+function checkMethod({ method }: Head): void {
+  if (method === 'POST' || method === 'GET' || method === 'HEAD') return;
+  throw new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
+    http: { status: 405, headers: { Allow: 'GET, POST' } },
+  });
 }
 
 /** The part of a Fetch request that plugins read, created on demand. */

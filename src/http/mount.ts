@@ -37,6 +37,8 @@ export function createMount(handle: Handle, capacity: Capacity) {
     /** Answers a request of node:http, also if a parser of its server has read the body into `req.body`. It never rejects. */
     async node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse) {
       const holder = new RequestHolder(capacity, peerOf(request.socket.remoteAddress), request);
+      // Its host may have taken time, and the client may have left.
+      if (response.destroyed) holder.end(true);
       response.once('close', () => holder.end(!response.writableFinished));
       await follow(new NodeExchange(request, response, holder));
     },
@@ -88,8 +90,10 @@ class FetchExchange implements Exchange {
     const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
     const hasBody = this.#request.method !== 'HEAD' && status !== 204;
     if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
+    // Fetch refuses some statuses, which a plugin may have chosen: the request is then still to be answered.
+    const response = new Response(hasBody ? answer.body : null, { status, headers });
     this.state = 'answered';
-    this.#resolve(new Response(hasBody ? answer.body : null, { status, headers }));
+    this.#resolve(response);
   }
 
   /** Resolves when the client has read all, or has left. */

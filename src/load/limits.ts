@@ -3,7 +3,7 @@ import { valueBytes } from './capacity.ts';
 
 /**
  * The limits that are the same for every operator: sizes of requests and answers, memory, and times. They are no settings,
- * because nobody outside of this code can choose them well. `config check` prints them, and `npm run configuration` writes them
+ * because nobody outside of this code can choose them well. `bankql check --limits` prints them, and `npm run configuration` writes them
  * into docs/configuration.md.
  */
 

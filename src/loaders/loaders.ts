@@ -15,13 +15,8 @@ export type ViewIds = OwnIds<typeof getOtherAccounts>;
 export type TransactionIds = OwnIds<typeof getTransaction>;
 
 /** A transaction of an account, by an id that the bank gave. Errors: BANK_BAD_RESPONSE if it cannot be read. */
-export const transactionIn = (
-  { bankId, accountId, viewId }: ViewIds,
-  transactionId: string,
-): TransactionIds => ({
-  bankId,
-  accountId,
-  viewId,
+export const transactionIn = <Account extends ViewIds>(account: Account, transactionId: string) => ({
+  ...account,
   transactionId: validateBankId('a transaction', transactionId),
 });
 

@@ -29,7 +29,7 @@ export class Database {
 type Seed<T> = readonly [id: string | null, record: T];
 
 /** Records in the order in which they were first put. They are replaced, never changed: all databases share the seed's. */
-class Records<T> {
+export class Records<T> {
   readonly #byId = new Map<string | symbol, T>();
 
   constructor(seed: readonly Seed<T>[]) {

@@ -140,7 +140,7 @@ builder.objectField(Account, 'knownTransactions', (t) =>
         () => collect(requests, paid, { since, until }),
       );
       // The ids are checked when they are used.
-      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id }), bankql);
+      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id, under: ids }), bankql);
     },
   }),
 );

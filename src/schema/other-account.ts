@@ -17,7 +17,7 @@ import type { ReadContext } from './context.ts';
 import { Payee } from './payee.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { restId } from './plugin/global-id.ts';
-import { itemId, type Listed, madeFrom, shownId } from './plugin/list-item.ts';
+import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
@@ -148,7 +148,8 @@ function withNumber(list: readonly OtherAccountRecord[], name: string): readonly
     byNumber: Map.groupBy(list, ({ number }) => number),
   }));
   const iban = compactIban(name);
-  return (iban && byIban.get(iban)) || byNumber.get(name || undefined) || [];
+  // Nothing is no number: neither an empty one nor a missing one.
+  return (iban && byIban.get(iban)) || (name && byNumber.get(name)) || [];
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */
@@ -182,7 +183,7 @@ builder.bankNode(OtherAccount, {
 type PayeeIds = typeof Payee.$inferType;
 
 /** A counterparty that was read. */
-interface ReadOtherAccount extends ViewIds, Listed<unknown, OtherAccountRecord> {
+interface ReadOtherAccount extends ViewIds {
   readonly record: OtherAccountRecord;
 }
 
@@ -192,16 +193,17 @@ interface ReadOtherAccount extends ViewIds, Listed<unknown, OtherAccountRecord> 
  * not payable: the money could go to somebody else.
  * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
  */
-function payeeOf(other: ReadOtherAccount, context: ReadContext): PayeeIds | null | Promise<PayeeIds | null> {
+function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<PayeeIds | null> {
   const accountId = unwrap(other.record.id);
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
-  const payeeIn = (list: readonly OtherAccountRecord[]) =>
-    OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId }).length <= 1
-      ? { accountId, bankId }
-      : null;
-  const list = other.from?.list;
-  return list === undefined ? loadAll(other, context).then(payeeIn) : payeeIn(list);
+  // The whole list decides: in one that the bank has searched, another entry with the id may be missing.
+  return loadAll(other, context).then((list) => {
+    const named = OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId });
+    const isSameBank = (record: OtherAccountRecord) =>
+      [null, bankId].includes(bankCodeOf({ ...other, record }));
+    return named.length <= 1 && named.every(isSameBank) ? { accountId, bankId } : null;
+  });
 }
 
 /** The code of a counterparty's bank; null if the record has none, or two banks. Errors: BANK_BAD_RESPONSE. */

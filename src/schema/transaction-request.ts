@@ -132,7 +132,8 @@ builder.bankNode(TransactionRequest, {
         'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error.',
       args: idPage,
       entries: ({ record }, page) => idsOnPage(transactionIdsOf(record), page),
-      ids: (request, transactionId) => transactionIn(Account.pathOf(request), transactionId),
+      ids: (request, transactionId) =>
+        transactionIn({ ...Account.pathOf(request), under: request.under }, transactionId),
     }),
   }),
 });

@@ -16,8 +16,9 @@ import { type Resource, resources, type ShedReason, shedReasons } from '../load/
 import type { StrangeAnswer } from '../payments/answer/classify.ts';
 import { type AuditEntry, auditedStates } from '../payments/audit.ts';
 import { type FailedPayment, paymentRefusals } from '../payments/errors.ts';
-import type { ObservedStore, StoreOperation } from '../payments/store/observed-store.ts';
-import type { StoreEvent } from '../payments/store/store.ts';
+import type { RowCounts } from '../payments/store/driver.ts';
+import type { StoreCall } from '../payments/store/observed-driver.ts';
+import type { PaymentStore, StoreEvent } from '../payments/store/store.ts';
 import { version } from '../version.ts';
 import { metricsIn } from './metric-kinds.ts';
 
@@ -119,6 +120,7 @@ export function createTelemetry(
     'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
     droppedLines,
   );
+  let isStoreAway = false;
   const storeCalls = histogram(
     'bankql_state_call_seconds',
     'Calls of the payment store by method, failed ones included.',
@@ -220,11 +222,13 @@ export function createTelemetry(
     onHttpRefusal: (status: HttpRefusal) => refused.inc({ status }),
     onTokenRefusal: (why: TokenRefusal) => tokens.inc({ why }),
     onRateRefusal: () => rates.inc(),
-    onStoreCall: (method: StoreOperation, seconds: number) => storeCalls.observe({ method }, seconds),
+    onStoreCall: (method: StoreCall, seconds: number) => storeCalls.observe({ method }, seconds),
     onStoreAway(reason: string) {
+      isStoreAway = true;
       logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');
     },
     onStoreBack(awaySeconds: number) {
+      isStoreAway = false;
       logger.warn({ awaySeconds }, 'the payment store is back: payments go on');
     },
     onStoreEvent(event: StoreEvent) {
@@ -237,13 +241,25 @@ export function createTelemetry(
       logFailedPayment(logger, payment);
     },
     /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
-    watchStore(store: Pick<ObservedStore, 'isUp' | 'loss' | 'recentCounts' | 'unwritten'>) {
+    watchStore(store: Pick<PaymentStore, 'count' | 'loss' | 'unwritten'>) {
+      let counting: Promise<RowCounts | null> | null = null;
+      /** Null while the store does not answer, which is reported already. The gauges of one scrape share a call. */
+      const recentCounts = () => {
+        counting ??= store
+          .count()
+          .catch(() => null)
+          .finally(() => {
+            counting = null;
+          });
+        return counting;
+      };
       readGauge(
         'bankql_state_up',
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
-          await store.recentCounts();
-          return store.isUp ? 1 : 0;
+          await recentCounts();
+          // A loss may be noticed without a call, at a new connection.
+          return isStoreAway || store.loss !== null ? 0 : 1;
         },
         [],
         'min',
@@ -252,7 +268,7 @@ export function createTelemetry(
         'bankql_state_lost',
         '1 if records may be missing in the payment store: payments are refused until an operator decides.',
         async () => {
-          await store.recentCounts();
+          await recentCounts();
           return store.loss === null ? 0 : 1;
         },
         [],
@@ -262,7 +278,7 @@ export function createTelemetry(
         'bankql_state_payments',
         'Payments in the store that have not ended: under way, or of unknown outcome.',
         async () => {
-          const counts = await store.recentCounts();
+          const counts = await recentCounts();
           if (counts === null) return [];
           return [
             [{ state: 'PENDING' }, counts.pending],
@@ -290,7 +306,7 @@ const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 
 
 /**
  * One line of the log for each payment that was requested and not accepted, with the reason, in the bank's words
- * if the bank gave one. `payment` is the record's id, for `payments find --id`.
+ * if the bank gave one. `payment` is the record's id, for `payments list --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const { code, status, trackId } = detailsOf(error);

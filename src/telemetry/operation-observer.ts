@@ -83,7 +83,7 @@ const maxCallers = 10_000;
 type CallerHash = (credentials: Credentials | null) => string | null;
 
 /**
- * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the other.
+ * Hashes of callers that are the same as in the records of payments, so that `payments list` leads from one to the other.
  * A store in memory makes a new secret at each start, so the hashes differ from one process to the next.
  */
 export function createCallerHashes(secret: () => string): CallerHash {

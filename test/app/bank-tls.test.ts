@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readBankTls, type TlsFiles, warnOfExpiry, watchBankTls } from '../../src/app/bank-tls.ts';
-import { checkConfig } from '../../src/commands/config.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../support/certificates.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -42,10 +41,10 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     expect(linesAt(expiry + 1)).toMatchObject([{ level: 50, msg: 'a certificate for the bank has expired' }]);
   });
 
-  test('that are missing or have expired fail `bankql config check`, which prints when the others expire', async () => {
+  test('that are missing or have expired fail `bankql check`, which prints when the others expire', async () => {
     const check = (more: Readonly<Record<string, string>>) => {
       const environment = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', ...more };
-      return runCommand(checkConfig, ['check'], { environment });
+      return runCommand(['check'], { environment });
     };
     const named = { BANK_TLS_CERT: files.cert ?? '', BANK_TLS_KEY: files.key ?? '' };
     const { output } = await check({ ...named, BANK_TLS_CA: files.ca ?? '' });
@@ -87,7 +86,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     const { cert = '' } = files;
     const bank = { BANK_BASE_URL: 'https://bank.example' };
     const check = (environment: Readonly<Record<string, string>>) =>
-      runCommand(checkConfig, ['check', '--no-store'], { environment: { ...bank, ...environment } });
+      runCommand(['check', '--no-store'], { environment: { ...bank, ...environment } });
     const mixed = { BANK_TLS_CERT: cert, BANK_TLS_KEY: rsa.key, STATE_URL: 'memory:' };
     expect((await check(mixed)).errors).toBe(
       'BANK_TLS_CERT, BANK_TLS_KEY cannot be used: give a certificate and its own key, without a passphrase, in PEM (the key is not that of the certificate).\n',

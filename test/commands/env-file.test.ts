@@ -11,16 +11,12 @@ import { testFolder } from '../support/test-folder.ts';
 const folder = testFolder();
 const file = join(folder, 'some.env');
 
-/** What `bankql config check` prints, and how it ends. */
+/** What `bankql check` prints, and how it ends. */
 function check(nodeArgs: readonly string[], args: readonly string[], env: object = {}) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...nodeArgs, entry(), 'config', 'check', ...args],
-    {
-      env: { ...compileCache, ...env },
-      encoding: 'utf8',
-    },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeArgs, entry(), 'check', ...args], {
+    env: { ...compileCache, ...env },
+    encoding: 'utf8',
+  });
   return { status, stdout, stderr };
 }
 

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { commands } from '../../src/commands/commands.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { freePort } from '../support/loopback.ts';
 import { patience } from '../support/process.ts';
@@ -37,7 +36,7 @@ test('the code of the page starts bankql with a sandbox bank, and stops both', a
 test('the command of the page starts a sandbox bank', async () => {
   const words = codeOf('sh').trim().split(' ');
   expect([words.shift(), words.shift()]).toEqual(['bankql', 'sandbox']);
-  const { code, output } = await runCommand(commands.sandbox.run, [...words, `--port=${await freePort()}`]);
+  const { code, output } = await runCommand(['sandbox', ...words, `--port=${await freePort()}`]);
   if (typeof code === 'number') return expect.fail(output);
   await code.stop();
   expect(output).toContain('The sandbox bank answers at http://127.0.0.1:');

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import { checkBank } from '../../src/commands/doctor.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { checksOf, runDoctor } from '../../src/doctor/doctor.ts';
 import {
   credentialOptions,
   type DoctorIds,
-  doctorUsage,
   idOptions,
   readDoctorOptions,
 } from '../../src/doctor/doctor-options.ts';
@@ -109,10 +107,17 @@ describe('a sandbox bank', () => {
   });
 
   test('is not taken for the bank by who forgot to name it', async () => {
-    expect(await runCommand(checkBank, [])).toMatchObject({
+    expect(await runCommand(['doctor'])).toMatchObject({
       code: 0,
       output: expect.stringMatching(/^BANK_BASE_URL names no bank: this checks the embedded sandbox bank/),
     });
+  });
+
+  test('takes the settings of a bankql with workers and another store', async () => {
+    const environment = { WORKERS: '2', BANK_BASE_URL: 'http://127.0.0.1:1', DOCTOR_SUBSCRIPTION_KEY: 'k' };
+    // No id is given, so that it makes no call.
+    const { code, output } = await runCommand(['doctor'], { environment });
+    expect([code, output]).toEqual([2, expect.stringContaining('0 calls to http://127.0.0.1:1; ')]);
   });
 
   test('prints a table whose columns stand below each other', async () => {
@@ -449,7 +454,8 @@ test('takes credentials from the environment; the command line counts where both
   });
 });
 
-test('help names every option and every variable', () => {
+test('help names every option and every variable', async () => {
+  const { output: doctorUsage } = await runCommand(['doctor', '--help']);
   for (const name of [...Object.keys(idOptions), ...Object.keys(credentialOptions)]) {
     expect(doctorUsage).toMatch(new RegExp(`^  --${name} +\\S`, 'm'));
   }
@@ -458,13 +464,13 @@ test('help names every option and every variable', () => {
 
 describe('what it cannot use', () => {
   test.each<[string, readonly string[], string]>([
-    ['an unknown option', ['--acount=secret'], "Unknown option '--acount'"],
-    ['a short option', ['-k', 'secret'], "Unknown option '-k'"],
     [
-      'no option',
-      ['--account', 'a', 'secret'],
-      'Give options only, such as --account alice-current; --help lists them.',
+      'an unknown option',
+      ['--acount=secret'],
+      'bankql doctor has no option --acount. Did you mean --account?',
     ],
+    ['a short option', ['-k', 'secret'], 'bankql doctor has no option -k.'],
+    ['no option', ['--account', 'a', 'secret'], 'bankql doctor takes options only, and no further word.'],
     ['an empty value', ['--key='], 'The header Ocp-Apim-Subscription-Key is empty'],
     [
       'a value left out before another option',
@@ -478,8 +484,8 @@ describe('what it cannot use', () => {
       'The header Ocp-Apim-Subscription-Key is empty, or holds',
     ],
   ])('%s: the message names it, and repeats no value', async (_what, args, message) => {
-    const { output, errors } = await runCommand(checkBank, args);
-    expect(output).toBe('');
+    const { code, output, errors } = await runCommand(['doctor', ...args]);
+    expect([code, output]).toEqual([2, '']);
     expect(errors).toContain(message);
     expect(errors).not.toMatch(/secr/);
   });

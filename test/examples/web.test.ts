@@ -181,6 +181,26 @@ describe.skipIf(!hasBrowser || !isBuilt)(
       });
     });
 
+    test('pays whom the list of payees names, by what bankql says of them, and the person’s own accounts too', async () => {
+      const page = await app.open('Alice');
+      for (const [name, accountId, bankId] of [
+        ['Reisebahn', 'payee-rail', 'TSTBDEBB'],
+        ['Αλίκη', 'alice-savings', 'SNDBCY2N'],
+      ] as const) {
+        await page.getByRole('link', { name: 'Payees', exact: true }).click();
+        await page.getByRole('link', { name: new RegExp(`^Pay.*${name}`) }).click();
+        await page.getByLabel('Amount in EUR').fill('1.00');
+        await payButton(page).click();
+        await heading(page, 'Paid');
+        const { path, body } = app.payments().at(-1) ?? { path: '', body: '{}' };
+        expect([path, JSON.parse(body).to]).toEqual([
+          '/v1/api/banks/SNDBCY2N/accounts/alice-current/make-transaction',
+          { account_id: accountId, bank_id: bankId },
+        ]);
+      }
+      expect(app.payments()).toHaveLength(2);
+    });
+
     test('says of a payment that the bank did not confirm what is known, after a reload too, and offers no second one', async () => {
       const page = await app.open('Alice');
       await fillIn(page);

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { credentials } from '../support/requests.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 
 /** Promise 22: what plugins of yoga and Envelop make of an operation is what is executed. */
 
@@ -182,4 +183,29 @@ test('a plugin stops an operation with a code and a status of its own, before an
     expect(answer.status).toBe(402);
     expect(fixture.bank.calls).toEqual([]);
   }
+});
+
+test('what depends on a plugin is kept by no cache: it may show an answer to one caller alone', async () => {
+  await using fixture = await withPlugins(roleOf, permissions);
+  const url = `http://bankql.test/graphql?${new URLSearchParams({ query: '{ bank { branches { totalCount } } }' })}`;
+  const headers = { ...credentials, 'x-role': 'teller' };
+  const answer = await fixture.bankql.fetch(new Request(url, { headers }));
+  expect(await answer.json()).toMatchObject({
+    data: { bank: { branches: { totalCount: expect.any(Number) } } },
+  });
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+});
+
+test('a status that Fetch does not have is a failure, which is answered', async () => {
+  const error = new GraphQLError('Odd.', { extensions: { code: 'ODD', http: { status: 600 } } });
+  const odd: Plugin = {
+    onExecute: ({ setResultAndStopExecution }) => setResultAndStopExecution({ errors: [error] }),
+  };
+  await using fixture = await startServerFixture({ plugins: [odd] });
+  const headers = { ...credentials, 'Content-Type': 'application/json' };
+  const answer = await fixture.server.fetch(
+    new Request('http://bankql.test/graphql', { method: 'POST', headers, body: JSON.stringify({ query }) }),
+  );
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL' } }] });
 });

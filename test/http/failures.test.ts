@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/http/connection.ts';
 import { credentials } from '../support/bankql.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { answerTo, postOf, postText } from '../support/requests.ts';
+import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Whatever fails, and wherever: it is that request's failure, which is answered, and the next one is served. */
@@ -188,4 +192,24 @@ describe('a mutation whose client leaves runs until it ends', () => {
       await answer;
     }
   });
+});
+
+test('a client that leaves a mounted bankql’s host before bankql has its request holds nothing, and changes nothing', async () => {
+  await using fixture = await startServerFixture();
+  const { promise: handled, resolve } = Promise.withResolvers<void>();
+  const host = createServer(async (request: IncomingMessage & { body?: unknown }, response) => {
+    request.body = await json(request);
+    socket.destroy();
+    await once(response, 'close');
+    resolve(fixture.server.node(request, response));
+  }).listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  const socket = connectTo(`http://127.0.0.1:${(host.address() as AddressInfo).port}`);
+  const query =
+    'mutation { updateBranch(input: { branchId: "A", changes: { name: "new" } }) { __typename } }';
+  socket.write(postText(JSON.stringify({ query })));
+  await handled;
+  host.close();
+  expect(fixture.server.held.requests).toBe(0);
+  expect(fixture.bank.lines()).toEqual([]);
 });

@@ -233,7 +233,10 @@ describe('operations that wait', () => {
     expect(await ask(true)).toMatchObject({ data: null, errors: [{}] });
     // Each waits in the time of its caller, as an operation of its own.
     const waiting = wait.mock.calls.map(([operation]) => operation);
-    expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual(['own', 'own']);
+    expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual([
+      credentials.caller,
+      credentials.caller,
+    ]);
     wait.mockRestore();
     await bank.close();
   });

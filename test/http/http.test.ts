@@ -306,6 +306,19 @@ describe('CORS', () => {
   );
 });
 
+test('invented origins silence no other in the log: one is named again once it is not among the last 20', async () => {
+  await using fresh = await startServerFixture();
+  const headers = { 'Access-Control-Request-Method': 'POST' };
+  const ask = (origin: string) =>
+    fetch(fresh.url, { method: 'OPTIONS', headers: { ...headers, Origin: origin } });
+  const named = (origin: string) => fresh.log.filter((line) => line.includes(`"origin":"${origin}"`)).length;
+  for (let number = 0; number < 25; number++) await ask(`https://invented-${number}.example`);
+  for (let time = 0; time < 2; time++) await ask('https://developer.example');
+  expect(named('https://developer.example')).toBe(1);
+  await ask('https://invented-0.example');
+  expect(named('https://invented-0.example')).toBe(2);
+});
+
 test('a request that cannot be read has an answer that its page may see, and a line in the log', async () => {
   const long = `Cookie: ${'x'.repeat(20_000)}\r\n\r\n`;
   const answered = await raw(`${post}Origin: https://app.example\r\n${long}`);

@@ -75,7 +75,7 @@ const hold = (behaviour: Behaviour, login: number) =>
     else socket.pause().write(whole.repeat(20));
   });
 
-/** Makes the payments that those who list payments find: a thousand, and at most 120 for each login. */
+/** Makes the payments that those who list payments list: a thousand, and at most 120 for each login. */
 const payAll = ({ behaviour, logins }: Group) =>
   Promise.all(
     Array.from({ length: behaviour === 'lists of payments' ? logins : 0 }, async (_, login) => {

@@ -30,7 +30,7 @@ describe.each(sharedStates)('a payment of which the record is damaged in $name',
     await state.damage('executed');
     await state.damage('not-executed');
   });
-  const run = (...args: string[]) => operate(args, { state: { url: state.url, retentionMs: 86_400_000 } });
+  const run = (...args: string[]) => operate(args, { url: state.url });
   const payments = `{ payments { nodes { accountId state trackId failureMessage value { amount } } } }`;
   const metric = 'bankql_payment_refusals_total{why="record damaged"}';
 
@@ -72,11 +72,11 @@ describe.each(sharedStates)('a payment of which the record is damaged in $name',
 
   test('is shown to an operator as damaged, and is not among the lost ones', async () => {
     const { trackId = '' } = told.get('executed') ?? {};
-    const found = await run('find');
+    const found = await run('list');
     expect(found).toMatchObject({ code: 0, errors: '' });
     expect(found.output).toMatch(/ UNKNOWN \(damaged\) .*-\/executed -> -\/to .*/);
     expect(found.output).toMatch(/ DONE +.*BANK\/well -> TO-BANK\/to/);
-    const [row] = (await run('find', '--track-id', String(trackId))).output.split('\n').slice(1);
+    const [row] = (await run('list', '--track-id', String(trackId))).output.split('\n').slice(1);
     const shown = await run('show', String(row?.split(' ')[0]));
     expect(shown).toMatchObject({ code: 0, errors: '' });
     expect(shown.output).toMatch(/^damaged: true$/m);
@@ -93,8 +93,8 @@ describe.each(sharedStates)('a payment of which the record is damaged in $name',
     ['not-executed', 'rejected', 'BANK_REJECTED'],
   ])('%s is settled as %s, and its key is answered so, and never sent', async (key, as, code) => {
     const { trackId } = told.get(key) ?? {};
-    const [row] = (await run('find', '--track-id', String(trackId))).output.split('\n').slice(1);
-    const settled = await run('settle', String(row?.split(' ')[0]), '--as', as, ...ada);
+    const [row] = (await run('list', '--track-id', String(trackId))).output.split('\n').slice(1);
+    const settled = await run('settle', String(row?.split(' ')[0]), '--as', as, ...ada, '--yes');
     expect(settled).toMatchObject({ code: 0, errors: '' });
     expect(await pay(bankql.url, transfer(key))).toMatchObject({ code, trackId, replayed: code === 'DONE' });
     expect((await pay(bankql.url, transfer(key, { to: { accountId: 'else' } }))).code).toBe(

@@ -78,7 +78,7 @@ describe('a store that is away while bankql runs', () => {
     expect(sampleOf(back, 'bankql_state_up')).toBe('1');
     expect(sampleOf(back, 'bankql_state_payments{state="UNKNOWN"}')).toBe('0');
     expect(sampleOf(back, 'bankql_unwritten_ends')).toBe('0');
-    expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{method="begin"}'))).toBeGreaterThan(3);
+    expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{method="insert"}'))).toBeGreaterThan(3);
     // Lines are written a moment later.
     await until(
       async () => linesWith(bankql, 'payment store is back').length,

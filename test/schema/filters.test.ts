@@ -179,6 +179,22 @@ describe('a counterparty is found', () => {
   });
 });
 
+test('no counterparty is found by an empty id, not even the only one without a number', async () => {
+  for (const missing of [undefined, null, ''])
+    for (const id of ['a', null]) {
+      const listed = [
+        { bank: 'B', id, number: missing, IBAN: missing },
+        { bank: 'B', id: 'b', number: '7', IBAN: 'DE00' },
+      ];
+      bank.on(others, { body: { otherAccounts: listed } });
+      const result = await ask(
+        `{ ${inAccount('otherAccount(otherAccountId: "") { otherAccountId kind }')} }`,
+      );
+      expect(result.data).toEqual({ bank: { account: { otherAccount: null } } });
+      expect(failuresOf(result)).toEqual(['bank.account.otherAccount NOT_FOUND']);
+    }
+});
+
 test('payees are found by a part of the name or of the IBAN', async () => {
   const holder = (name: string) => ({ bank: 'B', holder: { is_alias: false, name } });
   bank.on(others, {

@@ -89,6 +89,18 @@ describe('the payee of a counterparty', () => {
     expect(bank.lines()).toEqual([others, others]);
   });
 
+  test('is held against the whole list also if the bank has searched it', async () => {
+    const searched = others.replace('GET', 'POST');
+    bank
+      .on(searched, { body: { otherAccounts: [counterparty({ ...ann, IBAN: 'GB00' })] } })
+      .on(others, { body: { otherAccounts: [counterparty({ ...ann, IBAN: 'GB00' }), counterparty(ann)] } });
+    const { data } = await ask<Listed, object>(
+      inAccount('otherAccounts(filter: { iban: "GB00" }) { nodes { payee { accountId bankId } } }'),
+    );
+    expect(data?.bank.account.otherAccounts.nodes).toEqual([{ payee: null }]);
+    expect(bank.lines()).toEqual([searched, others]);
+  });
+
   test('is an error where the bank’s values break the contract', async () => {
     const result = await payeesOf(counterparty({ ...ann, swift_bic: {} }), counterparty({ id: ['x'] }));
     expect(result.payees).toEqual([null, null]);
@@ -97,19 +109,28 @@ describe('the payee of a counterparty', () => {
     );
   });
 
-  test('of a transaction that has the whole counterparty is held against the list', async () => {
-    const transaction = `${account}/transactions/T/transaction`;
-    bank
-      .on(transaction, { body: { other_account: counterparty(ann) } })
-      .on(others, { body: { otherAccounts: [counterparty(ann), counterparty(ann)] } });
-    const { data } = await ask(
-      inAccount('transaction(transactionId: "T") { otherAccount { bankName payee { accountId } } }'),
-    );
-    expect(data).toEqual({
-      bank: { account: { transaction: { otherAccount: { bankName: 'Their bank', payee: null } } } },
-    });
-    expect(bank.lines()).toEqual([transaction, others]);
-  });
+  test.each([
+    ['that has two of its id', [ann, ann], null],
+    ['that has it at another bank', [{ ...ann, swift_bic: 'OTHER' }], null],
+    ['that has it', [ann], { accountId: 'ann' }],
+    ['that does not say its bank', [{ id: 'ann' }], { accountId: 'ann' }],
+    ['that does not have it', [], { accountId: 'ann' }],
+  ])(
+    'of a transaction that has the whole counterparty is held against the list: one %s',
+    async (_, listed, payee) => {
+      const transaction = `${account}/transactions/T/transaction`;
+      bank
+        .on(transaction, { body: { other_account: counterparty(ann) } })
+        .on(others, { body: { otherAccounts: listed.map(counterparty) } });
+      const { data } = await ask(
+        inAccount('transaction(transactionId: "T") { otherAccount { bankName payee { accountId } } }'),
+      );
+      expect(data).toEqual({
+        bank: { account: { transaction: { otherAccount: { bankName: 'Their bank', payee } } } },
+      });
+      expect(bank.lines()).toEqual([transaction, others]);
+    },
+  );
 });
 
 describe('a payee goes into a payment as it is', () => {

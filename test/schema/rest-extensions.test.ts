@@ -48,6 +48,8 @@ test('a field has its operations and its member; what an id or a record already 
   expect(rest.get('Bank.products')).toEqual({ operations: ['postProducts'], member: undefined });
   expect(rest.get('Account.iban')).toEqual({ operations: [], member: 'IBAN' });
   expect(rest.get('Branch.bank')).toEqual({ operations: [], member: undefined });
+  // Its value is in the path, whatever the bank's `this_account` is.
+  expect(rest.get('Transaction.accountId')).toEqual({ operations: [], member: undefined });
   expect(rest.get('TransactionRequest.startedAt')).toEqual({ operations: [], member: 'start_date' });
   expect(rest.get('Mutation.updateBranch')).toEqual({
     operations: ['getBranches', 'putBranchID'],

@@ -257,6 +257,24 @@ describe('an account of a list', () => {
     expect(fixture.bank.lines().sort()).toEqual([...calls, list].sort());
   });
 
+  test('is what its transactions lead back to, for no call, in each of the lists that name them', async () => {
+    await using fixture = await startWith(inList('A'));
+    fixture.bank.on(below('A', 'transaction-requests'), {
+      body: { 'transaction-requests': [{ transaction_ids: 'T', end_date: '2026-01-15T10:00:00Z' }] },
+    });
+    const transaction = 'transactionId account { label }';
+    const { data, errors } = await fixture.in(`label
+      transactionRequests { nodes { transactions { ${transaction} } } }
+      knownTransactions { nodes { ${transaction} } edges { node { ${transaction} } } }`);
+    expect(errors).toBeUndefined();
+    const shown = { transactionId: 'T', account: { label: 'A in the list' } };
+    expect(Object(data).viewer.accounts.nodes[0]).toMatchObject({
+      transactionRequests: { nodes: [{ transactions: [shown] }] },
+      knownTransactions: { nodes: [shown], edges: [{ node: shown }] },
+    });
+    expect(fixture.bank.lines()).toEqual([list, below('A', 'transaction-requests')]);
+  });
+
   test('that shares its id is what links back from below it lead to, not the other one with the id', async () => {
     await using fixture = await startWith(inList('A', { label: 'one' }), inList('A', { label: 'two' }));
     const { data } = await fixture.in('id label otherAccounts { nodes { account { id label } } }');

@@ -1,14 +1,14 @@
-import { managePayments } from '../../src/commands/payments.ts';
 import { openStore } from '../../src/payments/store/open-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';
 import { retentionMs } from '../payments/store/store-conformance.ts';
 import { type RunOptions, runCommand } from './run-command.ts';
 
-/** Runs `bankql payments`. */
+/** Runs `bankql payments` with the store at this address. */
 export const operate = (
   args: readonly string[],
-  { answer, ...given }: NonNullable<Parameters<typeof managePayments>[1]> & Pick<RunOptions, 'answer'>,
-) => runCommand((context) => managePayments(context, given), args, { answer });
+  { url, ...options }: RunOptions & { readonly url: string },
+) =>
+  runCommand(['payments', ...args], { ...options, environment: { STATE_URL: url, ...options.environment } });
 
 /** Does work in a store between two commands, as the bankql that serves would. A SQLite store is made if it is missing. */
 export async function inStore<T>(

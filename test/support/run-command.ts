@@ -1,7 +1,8 @@
-import type { CliContext, Service } from '../../src/commands/command.ts';
+import { type CliContext, UsageError } from '../../src/commands/command.ts';
+import { readCommandLine } from '../../src/commands/command-line.ts';
 import { StartError } from '../../src/errors.ts';
 
-export interface RunOptions {
+export interface RunOptions extends Pick<CliContext, 'now' | 'openStore'> {
   readonly environment?: CliContext['environment'] | undefined;
   readonly sources?: CliContext['sources'] | undefined;
   /** What whoever sits at the terminal answers; nobody does if it is left out. */
@@ -15,7 +16,6 @@ export const contextOf = (
 ): CliContext => ({
   environment,
   sources: new Map(),
-  args: [],
   replica: 'test',
   isTerminal: false,
   write: () => {},
@@ -25,11 +25,10 @@ export const contextOf = (
   ...given,
 });
 
-/** Runs a command in this process. Shape: the exit code, what main.ts writes, and what was asked. */
+/** Runs a command line in this process. Shape: the exit code, what main.ts writes, and what was asked. */
 export async function runCommand(
-  run: (context: CliContext) => Promise<Service | number>,
-  args: readonly string[],
-  { environment = {}, sources = new Map(), answer }: RunOptions = {},
+  words: readonly string[],
+  { environment = {}, answer, ...given }: RunOptions = {},
 ) {
   const output: string[] = [];
   const errors: string[] = [];
@@ -38,17 +37,24 @@ export async function runCommand(
     asked.push(question);
     return answer ?? '';
   };
-  const given = {
-    sources,
-    args,
+  const context = contextOf(environment, {
+    ...given,
+    sources: given.sources ?? new Map(),
     write: (text: string) => void output.push(text),
     writeError: (text: string) => void errors.push(text),
     ask: answer === undefined ? null : ask,
+  });
+  let failureCode = 1;
+  const run = async () => {
+    const invocation = readCommandLine(words);
+    if (typeof invocation === 'string') return output.push(invocation) && 0;
+    failureCode = invocation.failureCode ?? failureCode;
+    return invocation.run(context);
   };
-  const code = await run(contextOf(environment, given)).catch((error: unknown) => {
+  const code = await run().catch((error: unknown) => {
     if (!(error instanceof StartError)) throw error;
     errors.push(`${error.message}\n`);
-    return 1;
+    return error instanceof UsageError ? 2 : failureCode;
   });
   const told = { code, output: output.join(''), errors: errors.join('') };
   return { ...told, ...(answer === undefined ? {} : { asked }) };

@@ -44,6 +44,32 @@ test('REST calls are counted by bank operation and outcome, reads without a call
   });
 });
 
+test('the payment store is up unless it is away, or records are missing, also where no call has noticed that', async () => {
+  const telemetry = createTelemetry(silent, silent);
+  let loss: string | null = null;
+  let counts = 0;
+  telemetry.watchStore({
+    get loss() {
+      return loss;
+    },
+    unwritten: 0,
+    async count() {
+      counts++;
+      return { pending: 1, unknown: 2, newestAt: null, newestEndAt: null, now: 0 };
+    },
+  });
+  const isUp = async () => /^bankql_state_up (\d)$/m.exec(await telemetry.registry.metrics())?.[1];
+  expect(await isUp()).toBe('1');
+  // The gauges of one scrape share a call.
+  expect(counts).toBe(1);
+  telemetry.onStoreAway('It is away.');
+  expect(await isUp()).toBe('0');
+  telemetry.onStoreBack(1);
+  expect(await isUp()).toBe('1');
+  loss = 'Three payments are missing.';
+  expect(await isUp()).toBe('0');
+});
+
 test('members in another spelling are one line of the log for a bank operation, and are counted for each answer', async () => {
   const lines: Record<string, unknown>[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });

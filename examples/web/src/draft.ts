@@ -6,6 +6,8 @@ export interface Payee {
 
 /** A transfer as the person filled it in. */
 export interface Draft {
+  /** The account that pays. An account of the list may be at another bank. */
+  readonly bankId: string;
   readonly accountId: string;
   readonly to: Payee;
   readonly payee: string;

@@ -68,11 +68,12 @@ export function useTransfer(id: string) {
   }, [isWaiting, ask, stage]);
 
   async function send(draft: Draft): Promise<void> {
-    const { accountId, to, amount, currency, description } = draft;
+    const { bankId, accountId, to, amount, currency, description } = draft;
     setStage({ at: 'sending', draft });
     try {
       keepDraft(id, draft);
       const input = {
+        bankId,
         accountId,
         to,
         value: { amount, currency },

@@ -11,7 +11,7 @@ import { type BankWords, fold } from './payment-words.ts';
 /** The payment as it was sent. */
 export interface Sent
   extends Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'> {
-  /** Null in `bankql doctor`, which explains answers without a payment. */
+  /** Null in `bankql payments explain`, which explains answers without a payment. */
   readonly bankId: string | null;
   readonly accountId: string | null;
   readonly trackId: string | null;

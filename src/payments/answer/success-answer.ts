@@ -152,7 +152,7 @@ function ownEntry(entries: readonly unknown[], sent: Sent): Members | undefined 
 
 /**
  * Whether an entry repeats the payee and all that was sent of amount and currency; false if it names others, null if it does not
- * name them. Without a payment, as in `bankql doctor`, it has to name a payee.
+ * name them. Without a payment, as in `bankql payments explain`, it has to name a payee.
  */
 function repeatsPayment(entry: Members, { toAccountId, toBankId, amount, currency }: Sent): boolean | null {
   const body = foldedOf(foldedOf(entry).body);

@@ -23,7 +23,7 @@ export interface StoreDriver {
   /**
    * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time; if the row is finished
    * now, it is not before that of any finished row, in case the clock was set back.
-   * Shape: whether the row is now as given.
+   * Shape: whether it did.
    */
   compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;
   /**

@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs';
+import type { StoreDriver } from './driver.ts';
+import { observeDriver, type StoreObserver } from './observed-driver.ts';
 import { createPaymentStore } from './payment-store.ts';
 import { AddressError } from './postgres/address.ts';
 import type { OnStoreEvent, PaymentStore } from './store.ts';
@@ -20,6 +22,8 @@ export interface OpenStoreOptions {
   /** How long the start waits for another process's lock on a file, in milliseconds. */
   readonly startTimeoutMs?: number;
   readonly onEvent?: OnStoreEvent | undefined;
+  /** Told of the database's calls and outages. */
+  readonly observer?: StoreObserver;
 }
 
 /**
@@ -37,27 +41,36 @@ const fileStartTimeoutMs = 30_000;
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, onEvent, allowVolatile = false, create = false, readOnly = false } = options;
-  const { mustBeWritable = false } = options;
-  const address = readStoreUrl(url);
-  // Each kind is loaded only if it is needed: the libraries of servers are large, and the store in memory loads SQLite.
-  if (address.kind === 'memory') {
-    const { createMemoryStore } = await import('./memory-store.ts');
-    return createMemoryStore(options);
+  const { retentionMs, onEvent, readOnly, observer } = options;
+  const driver = await openDriver(readStoreUrl(url), options);
+  return createPaymentStore({
+    name: shownStoreUrl(url, '***'),
+    driver: observer === undefined ? driver : observeDriver(driver, observer),
+    ...{ retentionMs, readOnly, onEvent },
+  });
+}
+
+/** Each kind is loaded only if it is needed: the libraries of servers are large, and the store in memory loads SQLite. */
+async function openDriver(store: StoreAddress, options: OpenStoreOptions): Promise<StoreDriver> {
+  const { retentionMs, onEvent, allowVolatile, create = false, readOnly = false } = options;
+  const { mustBeWritable = false, timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
+  const common = {
+    readOnly,
+    mustBeWritable,
+    onNotice: (text: string) => onEvent?.({ kind: 'notice', text }),
+  };
+  switch (store.kind) {
+    case 'memory':
+      return (await import('./memory-store.ts')).createMemoryDriver({});
+    case 'sqlite': {
+      const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
+      return openSqlite({ ...common, path: store.path, timeoutMs, startTimeoutMs, create });
+    }
+    case 'postgres': {
+      const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
+      return createPostgresDriver({ ...common, address: store.address, retentionMs, allowVolatile });
+    }
   }
-  const storeOptions = { name: shownStoreUrl(url, '***'), retentionMs, readOnly, onEvent };
-  if (address.kind === 'sqlite') {
-    const { openSqlite } = await import('./sqlite/sqlite-driver.ts');
-    const { timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
-    const { path } = address;
-    const limits = { timeoutMs, startTimeoutMs };
-    const driver = await openSqlite({ path, ...limits, create, readOnly, mustBeWritable });
-    return createPaymentStore({ ...storeOptions, driver });
-  }
-  const { createPostgresDriver } = await import('./postgres/postgres-driver.ts');
-  const onNotice = (text: string) => onEvent?.({ kind: 'notice', text });
-  const server = { address: address.address, retentionMs, allowVolatile, readOnly, mustBeWritable, onNotice };
-  return createPaymentStore({ ...storeOptions, driver: await createPostgresDriver(server) });
 }
 
 /**
@@ -69,7 +82,7 @@ export async function initStore(url: string): Promise<{ readonly shown: string; 
   const address = readStoreUrl(url);
   const shown = shownStoreUrl(url, '***');
   if (address.kind === 'postgres') {
-    const { initPostgres } = await import('./postgres/init.ts');
+    const { initPostgres } = await import('./postgres/server.ts');
     return { shown, isNew: await initPostgres(address.address) };
   }
   const isNew = address.kind !== 'sqlite' || !statSync(address.path, { throwIfNoEntry: false })?.size;

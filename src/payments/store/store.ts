@@ -109,7 +109,7 @@ export type StoreEvent =
   | { readonly kind: 'clock-step'; readonly byMs: number }
   /** The newest record is from the future, by so much. */
   | { readonly kind: 'records-ahead'; readonly byMs: number }
-  /** A notice about the server that matters to payments. */
+  /** A notice about the database that matters to payments. */
   | { readonly kind: 'notice'; readonly text: string }
   /** The stored record of this payment is damaged, and not settled. No other payment is concerned. */
   | { readonly kind: 'record-unreadable'; readonly id: string };

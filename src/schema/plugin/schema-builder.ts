@@ -83,6 +83,8 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, throug
   for (const name of names.filter((each) => !root.names.includes(each)))
     own[name] = t.exposeID(name, {
       nullable: false,
+      // A member of the record for the same thing, such as `this_account`, may have another value.
+      extensions: { rest: { member: undefined } },
       description:
         name === 'viewId'
           ? 'The view through which it is seen, from the path.'

@@ -25,8 +25,7 @@ beforeEach(() => {
   log = join(folder, `${stores}.log`);
 });
 
-const run = (args: readonly string[], answer?: string) =>
-  operate(args, { state: { url, retentionMs }, answer, now });
+const run = (args: readonly string[], answer?: string) => operate(args, { url, answer, now });
 const acceptLoss = (answer?: string) => run(['accept-loss', '--from-log', log, ...ada], answer);
 const records = () => inStore(url, (store) => store.search({}));
 
@@ -105,7 +104,7 @@ describe('accept-loss --from-log', () => {
     writeLog(line(1));
     const refused = await acceptLoss();
     expect(refused).toMatchObject({
-      code: 1,
+      code: 2,
       errors: expect.stringContaining('say --yes. Nothing was written.'),
     });
     expect(await records()).toEqual([]);
@@ -125,10 +124,10 @@ describe('accept-loss --from-log', () => {
   test.each<[string[], RegExp]>([
     [['--reason', 'x'], /--by says who decided it/],
     [['--by', 'Ada'], /--reason says why it is right/],
-    [[...ada, 'x'], /accept-loss does not take "x"/],
+    [[...ada, 'x'], /accept-loss takes options only/],
   ])('%j is refused', async (args, reason) => {
     expect(await run(['accept-loss', ...args])).toMatchObject({
-      code: 1,
+      code: 2,
       errors: expect.stringMatching(reason),
     });
   });
@@ -184,7 +183,7 @@ describe('a SQLite store that was made anew after its volume was lost', () => {
       errors: [{ message: again.message, extensions: { code: again.code } }],
     });
     const [record] = await records();
-    await run(['settle', record?.id ?? '', '--as', 'rejected', ...ada]);
+    await run(['settle', record?.id ?? '', '--as', 'rejected', ...ada, '--yes']);
     expect((await bankql.ask(pay())).data).toMatchObject({ makeTransaction: { userErrors: [again] } });
     expect(bank.calls).toHaveLength(sent);
   });
@@ -205,7 +204,7 @@ describe('a SQLite store that was made anew after its volume was lost', () => {
       payment: { state: 'UNKNOWN', idempotencyKey: 'key', value: { amount: '1' } },
     });
     const [record] = await records();
-    await run(['settle', record?.id ?? '', '--as', 'done', ...ada]);
+    await run(['settle', record?.id ?? '', '--as', 'done', ...ada, '--yes']);
     expect((await bankql.ask(pay())).data).toMatchObject({
       makeTransaction: { payment: { state: 'DONE' }, userErrors: [] },
     });

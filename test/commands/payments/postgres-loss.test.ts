@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { pending, retentionMs } from '../../payments/store/store-conformance.ts';
+import { pending } from '../../payments/store/store-conformance.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { testFolder } from '../../support/test-folder.ts';
@@ -17,8 +17,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   beforeEach(() => postgres.empty());
   afterAll(() => postgres.stop());
 
-  const run = (args: readonly string[], answer?: string) =>
-    operate(args, { state: { url: postgres.url, retentionMs }, answer });
+  const run = (args: readonly string[], answer?: string) => operate(args, { url: postgres.url, answer });
   const begin = (id: string) =>
     inStore(postgres.url, (store) => store.begin(pending({ id, trackId: `track-${id}` }), 120_000));
   const rows = () => postgres.query('SELECT id, state FROM bankql.payment ORDER BY id');
@@ -40,7 +39,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await postgres.query("DELETE FROM bankql.payment WHERE id = 'b'");
     await postgres.query(change);
     await expect(begin('c')).rejects.toThrow(loss);
-    expect(await run(['find'])).toMatchObject({ code: 0 });
+    expect(await run(['list'])).toMatchObject({ code: 0 });
 
     const args = ['accept-loss', '--from-log', log, ...ada];
     const refused = await run(args, 'no');
@@ -74,7 +73,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
 
   test('a server that is not there is told without the password', async () => {
     const url = `postgres://ops:${'s3cret'}@127.0.0.1:1/pay`;
-    const { code, errors } = await operate(['find'], { state: { url, retentionMs } });
+    const { code, errors } = await operate(['list'], { url });
     expect(code).toBe(1);
     expect(errors).toMatch(/postgres:\/\/127\.0\.0\.1:1\/pay cannot be reached/);
     expect(errors).not.toContain('s3cret');

@@ -49,8 +49,8 @@ beforeEach(async () => {
 
 const run = (args: readonly string[], answer?: string) =>
   operate(['settle', ...args], {
-    state: { url: 'sqlite:state.db', retentionMs },
-    open: async (_, { readOnly }) => {
+    url: 'sqlite:state.db',
+    openStore: async (_, { readOnly }) => {
       if (readOnly !== true) writes++;
       return { ...store, close: async () => {} };
     },
@@ -71,22 +71,39 @@ const untouched = {
 const settledBy = 'Ada: incident 4711 (2026-01-16T02:00:00.000Z)';
 
 describe('settle, one payment', () => {
-  test('writes down what the bank did, who says so and why, and prints the record', async () => {
-    const { code, output, errors } = await run([ids.unknown.slice(0, 8), ...complete]);
+  test('shows it, asks, and writes down what the bank did, who says so and why', async () => {
+    const { code, output, errors, asked } = await run([ids.unknown.slice(0, 8), ...complete], 'yes');
     expect([code, errors]).toEqual([0, '']);
+    expect(asked).toEqual(['Settle this payment as DONE? [yes/no] ']);
     expect(output).toContain(`id: ${ids.unknown}\n`);
     expect(output).toContain('trackId: attempt-1\n');
     expect(output).toContain('createdAt: 2026-01-15T23:00:00.000Z\n');
-    expect(output).toContain(`Settled as DONE by ${settledBy}\n`);
+    expect(output).toContain(`Settled 1 of 1 as DONE by ${settledBy}\n`);
     // The line's code is not that of the record before, which said that nothing is known.
     expect(output).toMatch(/"code":null,.*"state":"DONE",.*"msg":"payment settled"/);
     expect(await store.find(ids.unknown)).toMatchObject({ state: 'DONE', settledBy, updatedAt: now });
     expect(await states()).toEqual({ ...untouched, aaaaaa1: 'DONE' });
   });
 
-  test('settles as rejected a payment whose lease is over', async () => {
-    expect((await run([ids.leaseOver, '--as', 'rejected', ...ada])).code).toBe(0);
+  test('settles as rejected a payment whose lease is over, without a question where --yes says it', async () => {
+    expect((await run([ids.leaseOver, '--as', 'rejected', ...ada, '--yes'])).code).toBe(0);
     expect(await store.find(ids.leaseOver)).toMatchObject({ state: 'REJECTED' });
+  });
+
+  test.each<[string | undefined, number, RegExp]>([
+    [
+      undefined,
+      2,
+      /^Settle this payment as DONE\? Nobody is at a terminal to be asked: say --yes\. Nothing was/,
+    ],
+    ['no', 1, /^Nothing was written\.\n$/],
+    ['', 1, /^Nothing was written\.\n$/],
+  ])('shows it, and writes nothing if the answer is %j', async (answer, exitCode, reason) => {
+    const { code, output, errors } = await run([ids.unknown, ...complete], answer);
+    expect([code, writes]).toEqual([exitCode, 0]);
+    expect(output).toContain(`id: ${ids.unknown}\n`);
+    expect(errors).toMatch(reason);
+    expect(await states()).toEqual(untouched);
   });
 
   test.each<[string, string[], RegExp]>([
@@ -97,6 +114,7 @@ describe('settle, one payment', () => {
     ['a payment that is under way', ['ffffff', ...complete], /is PENDING/],
     ['no id', complete, /settle takes one id/],
     ['a short id', ['aaaaa', ...complete], /at least its first six/],
+    ['a word that is no id', ['zzz', ...complete], /An id is hexadecimal/],
     ['two ids', [ids.unknown, ids.other, ...complete], /settle takes one id/],
     ['no outcome', [ids.unknown, ...ada], /--as says what the bank did/],
     ['another outcome', [ids.unknown, '--as', 'unknown', ...ada], /--as says/],
@@ -104,11 +122,17 @@ describe('settle, one payment', () => {
     ['a blank name', [ids.unknown, '--as', 'done', '--by', ' ', '--reason', 'x'], /--by says who/],
     ['no reason', [ids.unknown, '--as', 'done', '--by', 'Ada'], /--reason says how/],
     ['two lines', [ids.unknown, '--as', 'done', '--by', 'Ada', '--reason', 'a\nb'], /in one line/],
-    ['an option that is not known', [ids.unknown, ...complete, '--from-log', 'x'], /'--from-log'/],
+    [
+      'an option that is not known',
+      [ids.unknown, ...complete, '--from-log', 'x'],
+      /has no option --from-log/,
+    ],
   ])('refuses %s, and writes nothing', async (_, args, reason) => {
-    const { code, output, errors } = await run(args);
-    expect([code, output, writes]).toEqual([1, '', 0]);
+    const { code, output, errors } = await run([...args, '--yes']);
+    expect([output, writes]).toEqual(['', 0]);
     expect(errors).toMatch(reason);
+    // 2: the command line cannot be used, whatever the store holds.
+    expect(code).toBe(errors.includes('\nusage: bankql payments settle') ? 2 : 1);
     expect(await states()).toEqual(untouched);
   });
 });
@@ -197,23 +221,30 @@ describe('settle, many at once', () => {
     ]);
   });
 
-  test.each<[string, string[], string | undefined, RegExp]>([
+  test.each<[string, number, string[], string | undefined, RegExp]>([
     [
       'nobody can be asked',
+      2,
       ['--account', 'a-3'],
       undefined,
       /Nobody is at a terminal to be asked: say --yes/,
     ],
-    ['the answer is no', ['--account', 'a-3'], 'no', /Nothing was written/],
-    ['there is no answer', ['--account', 'a-3'], '', /Nothing was written/],
-    ['nothing is found', ['--account', 'a-9'], 'yes', /No UNKNOWN payment is found/],
-    ['other states are asked for', ['--state', 'done'], 'yes', /Only UNKNOWN payments are settled/],
-    ['more are found than the limit', ['--limit', '1', '--state', 'unknown'], 'yes', /More than 1 UNKNOWN/],
-    ['an id and a search are given', [ids.other, '--account', 'a-3'], 'yes', /settle takes one id/],
-    ['only a limit is given', ['--limit', '5'], 'yes', /settle takes one id/],
-  ])('writes nothing where %s', async (_what, args, answer, reason) => {
+    ['the answer is no', 1, ['--account', 'a-3'], 'no', /Nothing was written/],
+    ['there is no answer', 1, ['--account', 'a-3'], '', /Nothing was written/],
+    ['nothing is found', 1, ['--account', 'a-9'], 'yes', /No UNKNOWN payment is found/],
+    ['other states are asked for', 2, ['--state', 'done'], 'yes', /Only UNKNOWN payments are settled/],
+    [
+      'more are found than the limit',
+      1,
+      ['--limit', '1', '--state', 'unknown'],
+      'yes',
+      /More than 1 UNKNOWN/,
+    ],
+    ['an id and a search are given', 2, [ids.other, '--account', 'a-3'], 'yes', /settle takes one id/],
+    ['only a limit is given', 2, ['--limit', '5'], 'yes', /settle takes one id/],
+  ])('writes nothing where %s', async (_what, exitCode, args, answer, reason) => {
     const { code, errors } = await run([...args, ...verdict], answer);
-    expect([code, writes]).toEqual([1, 0]);
+    expect([code, writes]).toEqual([exitCode, 0]);
     expect(errors).toMatch(reason);
     expect(await states()).toEqual(untouched);
   });

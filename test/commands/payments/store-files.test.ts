@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { managePayments } from '../../../src/commands/payments.ts';
-import { done, lease, pending, retentionMs, unknown } from '../../payments/store/store-conformance.ts';
+import { openStore } from '../../../src/payments/store/open-store.ts';
+import { done, lease, pending, unknown } from '../../payments/store/store-conformance.ts';
 import { ada, inStore, operate } from '../../support/operate.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { testFolder } from '../../support/test-folder.ts';
@@ -21,7 +21,7 @@ import { testFolder } from '../../support/test-folder.ts';
 const folder = testFolder();
 const { id, trackId } = pending();
 const urlOf = (path: string) => `sqlite:${path}`;
-const run = (path: string, ...args: string[]) => operate(args, { state: { url: urlOf(path), retentionMs } });
+const run = (path: string, ...args: string[]) => operate(args, { url: urlOf(path) });
 let stores = 0;
 const freshPath = () => join(folder, `${++stores}`, 'state.db');
 
@@ -49,7 +49,7 @@ describe('init', () => {
   test('makes the store, without a bank, and says so; a store that is there stays as it is', async () => {
     const path = freshPath();
     const environment = { NODE_ENV: 'production', STATE_URL: urlOf(path) };
-    expect(await runCommand(managePayments, ['init'], { environment })).toEqual({
+    expect(await runCommand(['payments', 'init'], { environment })).toEqual({
       code: 0,
       output: `Made a new, empty payment store: sqlite:${path}\n`,
       errors: '',
@@ -80,23 +80,23 @@ describe('init', () => {
   test('is the only command that makes a store', async () => {
     const path = freshPath();
     for (const args of [
-      ['find'],
+      ['list'],
       ['show', id],
-      ['settle', id, '--as', 'done', ...ada],
+      ['settle', id, '--as', 'done', ...ada, '--yes'],
       ['backup', `${path}.copy`],
     ])
       expect([args, await run(path, ...args)]).toMatchObject([args, { code: 1, output: '' }]);
-    expect((await run(path, 'find')).errors).toMatch(/^There is no payment store at .*bankql payments init/);
+    expect((await run(path, 'list')).errors).toMatch(/^There is no payment store at .*bankql payments init/);
     expect(existsSync(dirname(path))).toBe(false);
   });
 
   test('takes no words, and no store in memory', async () => {
     expect(await run(freshPath(), 'init', 'x')).toMatchObject({
-      code: 1,
-      errors: expect.stringMatching(/does not take "x"/),
+      code: 2,
+      errors: expect.stringMatching(/^bankql payments init takes options only/),
     });
-    for (const args of [['init'], ['find'], ['backup', 'x']])
-      expect(await operate(args, { state: { url: 'memory:', retentionMs } })).toMatchObject({
+    for (const args of [['init'], ['list'], ['backup', 'x']])
+      expect(await operate(args, { url: 'memory:' })).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/^STATE_URL is memory:, or not set/),
       });
@@ -104,7 +104,7 @@ describe('init', () => {
 });
 
 describe('looking at payments', () => {
-  test.each([['find'], ['find', '--state', 'unknown,pending,done'], ['show', id]])(
+  test.each([['list'], ['list', '--state', 'unknown,pending,done'], ['show', id]])(
     'writes nothing, and makes nothing for a moment that a killed command would leave: %s',
     async (...args) => {
       const path = await makeStore();
@@ -131,7 +131,7 @@ describe('looking at payments', () => {
     await inStore(urlOf(path), async (serving) => {
       await serving.begin(pending({ id: 'b'.repeat(64) }), lease);
       const before = withoutIndex();
-      const { output } = await run(path, 'find', '--json');
+      const { output } = await run(path, 'list', '--json');
       expect(withoutIndex()).toEqual(before);
       expect(JSON.parse(output)).toMatchObject([{ state: 'PENDING' }, { state: 'UNKNOWN' }]);
     });
@@ -144,14 +144,24 @@ test('a finished payment stays, although the command knows a shorter retention t
     await store.begin(pending(), lease);
     await store.end({ id, trackId, outcome: done });
   });
-  const soon = (...args: string[]) => operate(args, { state: { url: urlOf(path), retentionMs: 1 } });
+  const kept = new Set<number>();
+  const soon = (...args: string[]) =>
+    operate(args, {
+      url: urlOf(path),
+      environment: { IDEMPOTENCY_TTL_DAYS: '1' },
+      openStore(url, options) {
+        kept.add(options.retentionMs);
+        return openStore(url, options);
+      },
+    });
   for (const args of [
-    ['find', '--id', id],
+    ['list', '--id', id],
     ['show', id],
-    ['find', '--state', 'done'],
+    ['list', '--state', 'done'],
   ])
     expect(await soon(...args)).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
-  await soon('settle', id, '--as', 'rejected', ...ada);
+  expect(kept).toEqual(new Set([Number.MAX_SAFE_INTEGER]));
+  await soon('settle', id, '--as', 'rejected', ...ada, '--yes');
   expect(await inStore(urlOf(path), (store) => store.find(id))).toMatchObject({ state: 'DONE' });
 });
 
@@ -168,7 +178,7 @@ describe('backup', () => {
       await serving.begin(pending({ id: 'b'.repeat(64) }), lease);
     });
     expect(statSync(copy).mode & 0o777).toBe(0o600);
-    expect(JSON.parse((await run(copy, 'find', '--json')).output)).toMatchObject([{ id, state: 'UNKNOWN' }]);
+    expect(JSON.parse((await run(copy, 'list', '--json')).output)).toMatchObject([{ id, state: 'UNKNOWN' }]);
     expect(readdirSync(dirname(path)).sort()).toEqual(['state.db', 'state.db.copy']);
   });
 
@@ -183,14 +193,14 @@ describe('backup', () => {
     });
     expect(readFileSync(file, 'utf8')).toBe('precious');
     expect(await run(path, 'backup')).toMatchObject({
-      code: 1,
+      code: 2,
       errors: expect.stringMatching(/^backup takes one file/),
     });
   });
 
   test('of PostgreSQL is that of its own tools', async () => {
     const url = 'postgres://bankql@127.0.0.1:1/bankql';
-    expect(await operate(['backup', 'x'], { state: { url, retentionMs } })).toMatchObject({
+    expect(await operate(['backup', 'x'], { url })).toMatchObject({
       code: 1,
       errors: expect.stringContaining('pg_dump'),
     });
@@ -199,9 +209,9 @@ describe('backup', () => {
 
 test('a URL that cannot be used is told without its password', async () => {
   const url = 'redis://ops:s3cret@:99999/x';
-  const { code, errors } = await operate(['find'], { state: { url, retentionMs } });
+  const { code, errors } = await operate(['list'], { url });
   expect(code).toBe(1);
-  expect(errors).toContain('STATE_URL is redis://***@:99999/x');
+  expect(errors).toContain('STATE_URL=redis://…@:99999/x cannot be used');
 });
 
 /** Only root can give files away. */
@@ -210,7 +220,7 @@ describe.skipIf(statSync(folder).uid !== 0)('commands of root', () => {
     const service = 65_534;
     const path = await makeStore();
     for (const file of [dirname(path), path]) chownSync(file, service, service);
-    expect(await run(path, 'settle', id, '--as', 'done', ...ada)).toMatchObject({ code: 0 });
+    expect(await run(path, 'settle', id, '--as', 'done', ...ada, '--yes')).toMatchObject({ code: 0 });
     expect(filesOf(path)).toMatchObject([{ name: 'state.db', uid: service, gid: service }]);
   });
 });

@@ -35,12 +35,11 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
   expect(lines.find(({ state }) => state === 'REJECTED')).toMatchObject({ requestId, trackId, status: 422 });
 
   const textOf = async (...args: string[]) => {
-    const state = { url: environment.STATE_URL, retentionMs: 86_400_000 };
-    const { code, output, errors } = await operate(args, { state });
+    const { code, output, errors } = await operate(args, { url: environment.STATE_URL });
     expect([code, errors]).toEqual([0, '']);
     return output;
   };
-  const { output: table } = await runProcess(environment, ['payments', 'find', '--request-id', requestId]);
+  const { output: table } = await runProcess(environment, ['payments', 'list', '--request-id', requestId]);
   const rows = table.trimEnd().split('\n');
   expect(rows).toHaveLength(2);
   const id = rows[1]?.split(' ')[0] ?? '';
@@ -50,7 +49,7 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
     ['--caller', 'the-provider/the-caller'],
     ['--caller', 'the-provider/the-caller', '--key', 'the-key'],
   ])
-    expect((await textOf('find', ...search)).split('\n')[1]).toMatch(id);
+    expect((await textOf('list', ...search)).split('\n')[1]).toMatch(id);
 
   const story = (await textOf('show', id)).split('\n\n')[1]?.trimEnd().split('\n');
   expect(story).toEqual([
@@ -70,7 +69,7 @@ test('the commands read STATE_URL, and end by themselves', async () => {
   const { id, trackId } = pending();
   const STATE_URL = `sqlite:${join(folder, 'of-the-commands.db')}`;
   const payments = (...args: string[]) => runProcess({ STATE_URL }, ['payments', ...args]);
-  expect(await payments('find')).toMatchObject({
+  expect(await payments('list')).toMatchObject({
     code: 1,
     output: expect.stringMatching(/^There is no payment store at .*bankql payments init/),
   });
@@ -79,12 +78,12 @@ test('the commands read STATE_URL, and end by themselves', async () => {
     await store.begin(pending(), lease);
     await store.end({ id, trackId, outcome: unknown });
   });
-  expect(await payments('find')).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
-  expect(await payments('settle', id, '--as', 'done', ...ada)).toMatchObject({
+  expect(await payments('list')).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
+  expect(await payments('settle', id, '--as', 'done', ...ada, '--yes')).toMatchObject({
     code: 0,
-    output: expect.stringContaining('Settled as DONE by Ada'),
+    output: expect.stringContaining('Settled 1 of 1 as DONE by Ada'),
   });
-  expect(await runProcess({}, ['payments', 'find'])).toMatchObject({
+  expect(await runProcess({}, ['payments', 'list'])).toMatchObject({
     code: 1,
     output: expect.stringMatching(/^STATE_URL is memory:, or not set/),
   });
@@ -97,7 +96,7 @@ test('a reader that has seen enough is no error', async () => {
       Array.from({ length: 200 }, (_, n) => store.begin(pending({ id: `${n}`.padStart(64, 'b') }), lease)),
     ),
   );
-  const command = `"${process.execPath}" "${entry()}" payments find --limit 200 --json; echo "exit code $?" >&2`;
+  const command = `"${process.execPath}" "${entry()}" payments list --limit 200 --json; echo "exit code $?" >&2`;
   // The shell's own status would be that of head.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
     env: { ...compileCache, PATH: process.env.PATH ?? '', STATE_URL },

@@ -37,13 +37,12 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
     .filter(present)
     .flatMap(({ accountId, ...account }) => (accountId ? [{ ...account, accountId }] : []));
   // bankql says whom a payment can pay: a guess at the id would pay somebody else.
-  const payees = (viewer.account?.otherAccounts?.nodes ?? [])
+  const counterparties = (viewer.account?.otherAccounts?.nodes ?? [])
     .filter(present)
     .flatMap(({ id, payee, holder, iban }): Choice[] =>
-      payee && !accounts.some((account) => isSame(account, payee))
-        ? [{ key: id, name: holder?.name ?? iban ?? payee.accountId, to: idsOf(payee) }]
-        : [],
+      payee ? [{ key: id, name: holder?.name ?? iban ?? payee.accountId, to: idsOf(payee) }] : [],
     );
+  const payees = counterparties.filter(({ to }) => !accounts.some((account) => isSame(account, to)));
   const wantedFrom = draft?.accountId ?? wanted.get('from') ?? viewer.account?.accountId ?? '';
   const [from, setFrom] = useState(wantedFrom);
   const account = accounts.find(({ accountId }) => accountId === from) ?? accounts[0];
@@ -53,10 +52,11 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
     .map((each): Choice => ({ key: each.accountId, name: each.label ?? each.accountId, to: idsOf(each) }));
 
   const choices = [...own, ...payees];
-  const inDraft = draft === null ? null : choices.find((choice) => isSame(choice.to, draft.to));
-  const inAddress = choices.find(({ key }) => key === wanted.get('to'));
-  const [to, setTo] = useState(draft === null ? (inAddress?.key ?? '') : (inDraft?.key ?? other));
-  const [typed, setTyped] = useState(draft === null || inDraft ? '' : draft.to.accountId);
+  // A counterparty may be one of the person's own accounts.
+  const wantedTo = draft?.to ?? counterparties.find(({ key }) => key === wanted.get('to'))?.to;
+  const found = wantedTo && choices.find((choice) => isSame(choice.to, wantedTo));
+  const [to, setTo] = useState(found?.key ?? (draft === null ? '' : other));
+  const [typed, setTyped] = useState(draft === null || found ? '' : draft.to.accountId);
   const [amount, setAmount] = useState(draft?.amount ?? '');
   const [description, setDescription] = useState(draft?.description ?? '');
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
@@ -67,18 +67,19 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
     const iban = typed.replaceAll(' ', '').toUpperCase();
     const chosen =
       to === other ? { name: iban, to: { accountId: iban } } : choices.find(({ key }) => key === to);
-    const found = {
+    const wrong = {
       ...(chosen === undefined ? { to: 'Choose whom to pay.' } : {}),
       ...(to === other && !/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(iban)
         ? { iban: 'Write the IBAN as it stands on the invoice, such as DE89 3704 0044 0532 0130 00.' }
         : {}),
       ...(exact === null ? { amount: 'Write an amount above zero, such as 1234.56.' } : {}),
     };
-    setProblems(found);
-    const [first] = Object.keys(found);
+    setProblems(wrong);
+    const [first] = Object.keys(wrong);
     if (first !== undefined) return document.getElementById(first)?.focus();
     if (account === undefined || chosen === undefined || exact === null) return;
     onSend({
+      bankId: account.bankId,
       accountId: account.accountId,
       to: chosen.to,
       payee: chosen.name,

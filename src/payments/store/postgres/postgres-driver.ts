@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryResult } from 'pg';
-import { z } from 'zod';
 import { messageOf, reasonOf } from '../../../errors.ts';
 import {
   type NewRow,
@@ -10,22 +9,25 @@ import {
   storedRow,
   WriteUncertain,
 } from '../driver.ts';
-import { postgresNow } from '../payment-columns.ts';
 import { StoreUnavailable } from '../store.ts';
 import { clientOptions, type PostgresAddress, shownAddress } from './address.ts';
 import {
+  asLogin,
+  type Backend,
   compareServers,
+  connectError,
   newIdentity,
+  openError,
   readServer,
   readStore,
   type ServerIdentity,
+  ServerRefused,
   type StoreIdentity,
+  setUp,
   writeLoss,
   writeStore,
-} from './identity.ts';
-import { asLogin, type Backend, connectError, openError, ServerRefused, setUp } from './server.ts';
-import { type Change, foundRow, type Statement, statementsFor } from './statements.ts';
-import { together } from './together.ts';
+} from './server.ts';
+import { foundRow, type Statement, statements } from './statements.ts';
 import { lookFor, type Witness, Witnesses } from './witness.ts';
 
 export interface PostgresDriverOptions {
@@ -77,9 +79,6 @@ const ending = /^(08|57P|58|XX)/;
 /** The server's function that waits for standbys. Its warning says that none has confirmed a commit; other warnings do not matter. */
 const commitsWait = 'SyncRepWaitForLSN';
 
-/** pg's message for a statement that took longer than `query_timeout`. */
-const queryTimeout = 'Query read timeout';
-
 /** Ends backends, and waits until each is gone. */
 const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
@@ -96,11 +95,6 @@ interface Session {
   warning: string | null;
 }
 
-/** The connection ended under a statement. */
-class ConnectionBroken extends WriteUncertain {}
-/** The connection ended before the statement was sent. */
-class NothingSent extends StoreUnavailable {}
-
 /**
  * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is
  * atomic and leaves no transaction open.
@@ -113,7 +107,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const { readOnly = false, mustBeWritable = !readOnly } = options;
   const { statementTimeoutMs = usualStatementTimeoutMs, startTimeoutMs = usualStartTimeoutMs } = options;
   const { lookEveryMs = usualLookEveryMs } = options;
-  const statements = statementsFor({ table: 'bankql.payment', mark: '$', now: postgresNow });
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
@@ -217,8 +210,15 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     readonly begins?: boolean;
   }
 
-  /** Sends one statement. Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored. */
-  async function call(pool: Pool, statement: Statement, { check = false, begins = false }: CallOptions = {}) {
+  /**
+   * Sends one statement, once: a payment whose INSERT may or may not be stored is refused, and taken back.
+   * Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored.
+   */
+  async function call(
+    pool: Pool,
+    statementNow: () => Statement,
+    { check = false, begins = false }: CallOptions = {},
+  ) {
     const { client, session } = await connect(pool).catch((error) =>
       Promise.reject(unavailable(error.message)),
     );
@@ -227,8 +227,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       if (check || loss !== null || session.loss !== null) await checkIdentity(client, session);
     } catch (error) {
       client.release(true);
-      const { message } = unavailable(reasonOf(error));
-      throw isBroken(error) ? new NothingSent(message) : new StoreUnavailable(message);
+      throw unavailable(reasonOf(error));
     }
     if (begins && session.loss !== null) {
       client.release(true);
@@ -237,7 +236,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     session.warning = null;
     let result: QueryResult;
     try {
-      result = await client.query(statement);
+      result = await client.query(statementNow());
     } catch (error) {
       // The connection is not used again. If the statement was not answered, the next one would wait for it.
       client.release(true);
@@ -245,7 +244,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       if (error instanceof DatabaseError && !ending.test(error.code ?? ''))
         throw new StoreUnavailable(message);
       leftBehind.add(session.backend);
-      throw isBroken(error) ? new ConnectionBroken(message) : new WriteUncertain(message);
+      throw new WriteUncertain(message);
     }
     client.release();
     // For example, the commit is on the disk, and an operator ended its wait for a standby.
@@ -255,75 +254,27 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     return { rows, rowCount, isTrusted: session.warning === null && session.loss === null };
   }
 
-  /**
-   * Like `call`, but repeats over another connection if one breaks: after a failover, all that were open are broken. `isAgain`: the
-   * statement may already have been committed.
-   */
-  async function callAgain(
-    pool: Pool,
-    statementOf: (isAgain: boolean) => Statement,
-    callOptions?: CallOptions,
-  ) {
-    let isAgain = false;
-    for (let tries = 1; ; tries++) {
-      try {
-        return await call(pool, statementOf(isAgain), callOptions);
-      } catch (error) {
-        isAgain ||= error instanceof ConnectionBroken;
-        const isOver = tries > maxConnections.payments;
-        if (!isOver && (error instanceof ConnectionBroken || error instanceof NothingSent)) continue;
-        throw isAgain ? new WriteUncertain(messageOf(error)) : error;
-      }
-    }
+  /** A row that was found or inserted. `isTrusted`: whether the server is the right one, and has warned of nothing. */
+  function see([found]: readonly unknown[], isTrusted: boolean): StoredRow | null {
+    if (found === undefined) return null;
+    const row = foundRow.parse(found);
+    if (!row.is_witnessed) void look();
+    // Others may delete a PENDING row. A row from the future would stay the newest.
+    else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
+    return row;
   }
-
-  /** Rows that were found or inserted. `isTrusted`: whether the server is the right one, and has warned of nothing. */
-  function see(rows: readonly unknown[], isTrusted: boolean): z.infer<typeof foundRow>[] {
-    const found = z.array(foundRow).parse(rows);
-    for (const row of found)
-      if (!row.is_witnessed) void look();
-      // Others may delete a PENDING row. A row from the future would stay the newest.
-      else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
-    return found;
-  }
-
-  async function find(id: string): Promise<StoredRow | null> {
-    const statementOf = () => statements.find(id, witnesses.newest?.id ?? null);
-    const { rows, isTrusted } = await callAgain(payments, statementOf);
-    return see(rows, isTrusted)[0] ?? null;
-  }
-
-  async function insertAll(
-    rows: readonly NewRow[],
-    options: CallOptions,
-  ): Promise<(row: NewRow) => StoredRow | null> {
-    const statementOf = (isAgain: boolean) =>
-      statements.insert(rows, known?.id ?? '', witnesses.newest?.id ?? null, isAgain);
-    const { rows: found, isTrusted } = await callAgain(payments, statementOf, options);
-    const byId = new Map(see(found, isTrusted).map((row) => [row.id, row] as const));
-    for (const { id, version } of rows) {
-      const stored = byId.get(id);
-      if (stored?.version === version && isTrusted) witnesses.begun(stored);
-    }
-    return ({ id }) => byId.get(id) ?? null;
-  }
-  const insertOne = together((rows: readonly NewRow[]) => insertAll(rows, { begins: true }));
 
   async function insert(row: NewRow): Promise<StoredRow> {
-    let stored = await insertOne(row);
-    for (let round = 0; stored === null && round < maxRounds; round++) {
-      // Another process has just stored a row with this id, or this is not the known server.
-      stored = (await find(row.id)) ?? (await insertAll([row], { begins: true, check: true }))(row);
+    const statementNow = () => statements.insert(row, known?.id ?? '', witnesses.newest?.id ?? null);
+    for (let round = 0; round <= maxRounds; round++) {
+      // No row: another process has just stored one with this id, or this is not the known server.
+      const { rows, isTrusted } = await call(payments, statementNow, { begins: true, check: round > 0 });
+      const stored = see(rows, isTrusted);
+      if (stored?.version === row.version && isTrusted) witnesses.begun(stored);
+      if (stored !== null) return stored;
     }
-    if (stored === null) throw unavailable('a record of it changes all the time');
-    return stored;
+    throw unavailable('a record of it changes all the time');
   }
-
-  const changeOne = together(async (changes: readonly Change[]) => {
-    const { rows } = await callAgain(payments, () => statements.change(changes));
-    const done = new Set(rows.map(({ version }) => version));
-    return ({ version, change }: Change) => done.has(change?.version ?? version);
-  });
 
   const connection = await clientOptions(address).catch(({ message }: Error) => {
     throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
@@ -391,30 +342,33 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
     insert,
     async recover(row, createdAt) {
-      const { rows } = await callAgain(payments, () => statements.recover(row, createdAt));
-      return rows.length > 0;
+      const { rowCount } = await call(payments, () => statements.recover(row, createdAt));
+      return rowCount === 1;
     },
     async compareAndSet(id, version, change) {
       // Before it is deleted: another call must not look for it then.
       if (change === null) witnesses.drop(id);
-      if (await changeOne({ id, version, change })) {
-        if (change !== null && change.state !== 'PENDING') witnesses.ended(id);
-        return true;
-      }
-      // The first of two calls may have committed the change.
-      return ((await find(id))?.version ?? null) === (change?.version ?? null);
+      const { rowCount } = await call(payments, () => statements.change(id, version, change));
+      if (rowCount !== 1) return false;
+      if (change !== null && change.state !== 'PENDING') witnesses.ended(id);
+      return true;
     },
-    find,
+    async find(id) {
+      const { rows, isTrusted } = await call(payments, () =>
+        statements.find(id, witnesses.newest?.id ?? null),
+      );
+      return see(rows, isTrusted);
+    },
     async search(query) {
-      const { rows } = await callAgain(searches, () => statements.search(query));
+      const { rows } = await call(searches, () => statements.search(query));
       return rows.map((row) => storedRow.parse(row));
     },
     async count() {
-      const { rows } = await callAgain(payments, () => statements.count);
+      const { rows } = await call(payments, statements.count);
       return rowCounts.parse(rows[0]);
     },
     async purge(before) {
-      const { rowCount } = await callAgain(searches, () => statements.purge(before));
+      const { rowCount } = await call(searches, () => statements.purge(before));
       return rowCount ?? 0;
     },
 
@@ -436,12 +390,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     close,
   };
 }
-
-/** Whether the connection has ended. A server that does not answer in time may still have it. */
-const isBroken = (error: unknown): boolean =>
-  error instanceof DatabaseError
-    ? ending.test(error.code ?? '')
-    : !(error instanceof ServerRefused) && messageOf(error) !== queryTimeout;
 
 /** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;

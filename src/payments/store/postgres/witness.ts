@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import type { StoredRow } from '../driver.ts';
-import { postgresNow } from '../payment-columns.ts';
+import { postgresNow } from '../payment-table.ts';
 import { parsed } from './server.ts';
 
 /** A row that was there. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */

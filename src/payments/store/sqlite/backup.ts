@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -15,8 +15,8 @@ const busyTimeoutMs = 5_000;
 
 /**
  * Copies a SQLite store's file while bankql serves, and checks the copy.
- * Shape:  how many payments the copy holds, and when the newest began. The copy is one file, mode 0600. It gets its name only when it is complete and synced to
- *         disk.
+ * Shape:  how many payments the copy holds, and when the newest began. The copy is one file, mode 0600. It gets its name only when
+ *         it is complete and synced to disk.
  * Errors: an Error that names the file and the reason; then there is no copy. An existing file is never overwritten.
  */
 export async function backupStore(path: string, target: string): Promise<z.infer<typeof contents>> {
@@ -30,14 +30,24 @@ export async function backupStore(path: string, target: string): Promise<z.infer
     await backup(source, draft, { rate: allPages });
     const counts = checkCopy(draft);
     sync(draft);
-    // Unlike a rename, this fails where the name is taken.
-    linkSync(draft, target);
+    putInPlace(draft, target);
     sync(dirname(absolute(target)));
     return counts;
   } catch (error) {
     throw new Error(`${path} was not copied to ${target}: ${messageOf(error)}.`, { cause: error });
   } finally {
     for (const end of ['', '-wal', '-shm', '-journal']) rmSync(draft + end, { force: true });
+  }
+}
+
+/** A rename alone would replace a file. A hard link would not, but exFAT, SMB and FUSE have none. */
+function putInPlace(draft: string, target: string): void {
+  closeSync(openSync(target, 'wx', 0o600));
+  try {
+    renameSync(draft, target);
+  } catch (error) {
+    rmSync(target);
+    throw error;
   }
 }
 

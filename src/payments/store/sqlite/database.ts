@@ -4,20 +4,21 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { NewRow, RowChange, RowQuery } from '../driver.ts';
 import { madeByOther, storeFormat } from '../missing-store.ts';
 import {
-  changedColumns,
-  changeTime,
   columnDefinitions,
   countSql,
   type Dialect,
-  expired,
-  givenColumns,
-  insertedTimes,
+  insertedValues,
+  insertSql,
+  purgeSql,
+  recoverSql,
+  removeSql,
+  replacedValues,
+  replaceSql,
   rowIndexes,
   searchSql,
+  selectSql,
   sqliteNow,
-  storedColumns,
-  timeColumns,
-} from '../payment-columns.ts';
+} from '../payment-table.ts';
 
 /** The tables of a SQLite payment store, and the statements on them. */
 
@@ -59,53 +60,48 @@ export const steadyMs = (): number => Number(hrtime.bigint() / 1_000_000n);
 /** How long a payment may wait for a purge's deletions, not counting the commit. */
 const purgeStepMs = 10;
 
+/** The values of numbered parameters: Node 22 binds these by their names only. */
+const numbered = <Value>(...values: Value[]) =>
+  Object.fromEntries(values.map((value, at) => [`?${at + 1}`, value]));
+
 /** The driver's statements on an open database. Errors: any of SQLite's. */
 export type RowMethods = ReturnType<typeof rowMethods>;
 
 /** `now`: an expression for the time, if it is not SQLite's. */
 export function rowMethods(database: DatabaseSync, now = sqliteNow) {
   const dialect: Dialect = { table: 'payment', mark: '?', now };
-  const stored = storedColumns(now);
-  const given = givenColumns.map((name) => `$${name}`).join(', ');
-  const insertWith = (times: readonly string[]) =>
-    database.prepare(
-      `INSERT INTO payment (${[...givenColumns, ...timeColumns].join(', ')}) VALUES (${given}, ${times.join(', ')})
-        ON CONFLICT DO NOTHING RETURNING ${stored}`,
-    );
-  const insert = insertWith(insertedTimes(now, '$lease_ms'));
-  const recover = insertWith(['$created_at', now, `${now} + $lease_ms`]);
-  const find = database.prepare(`SELECT ${stored} FROM payment WHERE id = ?`);
-  const changes = changedColumns.map((name) => `${name} = $${name}`).join(', ');
-  const replace = database.prepare(
-    `UPDATE payment SET ${changes}, updated_at = ${changeTime(dialect, '$state')} WHERE id = $id AND version = $expected`,
-  );
-  const remove = database.prepare('DELETE FROM payment WHERE id = ? AND version = ?');
-  const purge = database.prepare(
-    `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired('?')} LIMIT 100)`,
-  );
+  const insert = database.prepare(insertSql(dialect));
+  const recover = database.prepare(recoverSql(dialect));
+  const find = database.prepare(selectSql(dialect));
+  const replace = database.prepare(replaceSql(dialect));
+  const remove = database.prepare(removeSql(dialect));
+  const purge = database.prepare(purgeSql(dialect, 100));
   const count = database.prepare(countSql(dialect));
   return {
-    insert: (row: NewRow): unknown => insert.get({ ...row }) ?? find.get(row.id),
+    insert: (row: NewRow): unknown =>
+      insert.get(numbered(...insertedValues(row))) ?? find.get(numbered(row.id)),
     recover: (row: NewRow, createdAt: number): boolean =>
-      recover.get({ ...row, created_at: createdAt }) !== undefined,
-    compareAndSet(id: string, expected: string, change: RowChange | null): boolean {
+      recover.get(numbered(...insertedValues(row), createdAt)) !== undefined,
+    compareAndSet(id: string, version: string, change: RowChange | null): boolean {
       const { changes } =
-        change === null ? remove.run(id, expected) : replace.run({ ...change, id, expected });
+        change === null
+          ? remove.run(numbered(id, version))
+          : replace.run(numbered(...replacedValues(id, version, change)));
       return Number(changes) === 1;
     },
-    find: (id: string): unknown => find.get(id) ?? null,
+    find: (id: string): unknown => find.get(numbered(id)) ?? null,
     count: (): unknown => count.get(),
     purge(before: number): number {
       const until = performance.now() + purgeStepMs;
       for (let deleted = 0; ; ) {
-        const step = Number(purge.run(before).changes);
+        const step = Number(purge.run(numbered(before)).changes);
         deleted += step;
         if (step === 0 || performance.now() >= until) return deleted;
       }
     },
     search(query: RowQuery): unknown[] {
       const { text, values } = searchSql(query, dialect);
-      return database.prepare(text).all(...values);
+      return database.prepare(text).all(numbered(...values));
     },
   };
 }

@@ -27,6 +27,8 @@ interface OpenFile {
   readonly methods: RowMethods;
   readonly secret: string;
   readonly inode: string | null;
+  /** What an operator should know about the file. */
+  readonly notice: string | null;
   /** How long SQLite waits for locks. */
   lockMs: number;
 }
@@ -48,11 +50,11 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
   let isCommitting = false;
   try {
     const create = requests.some(({ method, args }) => method === 'open' && args[0] === true);
-    const { database, methods, secret } = openFile(create, lockMs);
+    const { database, methods, secret, notice } = openFile(create, lockMs);
     const isTransaction = requests.some(({ method }) => writes.has(method));
     if (isTransaction) database.exec('BEGIN IMMEDIATE');
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
-      if (method === 'open') return { id, value: { secret, inode } };
+      if (method === 'open') return { id, value: { secret, inode, notice } };
       // The caller has given up: nothing is executed.
       if (giveUpAt < steadyMs()) return { id, error: 'its caller gave up', failure: 'not stored' };
       return { id, value: Reflect.apply(methods[method], null, args) };
@@ -121,7 +123,7 @@ function openToRead(lockMs: number): OpenFile {
   // Without a `-wal` file, nobody has the store open. Even to read, SQLite would create one, and leave it there.
   if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
-  return { ...opened(database, () => {}), inode: found, lockMs };
+  return { ...opened(database, () => {}), inode: found, notice: null, lockMs };
 }
 
 /** Errors: UnusableStore. */
@@ -152,6 +154,7 @@ function openToWrite(create: boolean, lockMs: number): OpenFile {
 function openOnce(create: boolean, lockMs: number): OpenFile {
   if (create) createFile();
   const found = inodeOf(path);
+  let notice: string | null = null;
   const prepare = (database: DatabaseSync) => {
     if (create) {
       database.exec('BEGIN IMMEDIATE');
@@ -161,10 +164,24 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
     const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
     if (mode !== 'wal') throw new UnusableStore('its file system has no write-ahead log');
     database.exec('PRAGMA synchronous = FULL');
-    // A file from elsewhere may be readable by everybody.
-    for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+    notice = closeToOthers();
   };
-  return { ...opened(new DatabaseSync(path, { timeout: lockMs }), prepare), inode: found, lockMs };
+  const file = opened(new DatabaseSync(path, { timeout: lockMs }), prepare);
+  return { ...file, inode: found, notice, lockMs };
+}
+
+/** A file from elsewhere may be readable by everybody. Shape: a warning if it stays so; else null. */
+function closeToOthers(): string | null {
+  for (const name of [path, `${path}-wal`, `${path}-shm`]) {
+    const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o077) === 0) continue;
+    try {
+      chmodSync(name, 0o600);
+    } catch (error) {
+      return `${name} is open to other users of this machine, and its mode cannot be changed: ${messageOf(error)}`;
+    }
+  }
+  return null;
 }
 
 /** Errors: those of SQLite; MissingStore if the file is empty. `prepare` makes it ready for writing. */

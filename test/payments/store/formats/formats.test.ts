@@ -60,7 +60,7 @@ describe.each(formats)('format %s', (format) => {
     await using server = await startPostgres(durable);
     await server.query(`SET ROLE bankql; ${readFileSync(file('postgres.sql'), 'utf8')}`);
     const { output } = await operate(['accept-loss', ...ada, '--yes'], {
-      state: { url: server.url, retentionMs },
+      url: server.url,
     });
     expect(output).toMatch(/its server changed from system \d+ to system \d+/);
     await expectAnswers(server.url, known.postgres);

@@ -158,6 +158,40 @@ test.each(['redis://localhost', 'sqlite:postgres://a', 'mypostgres://a/b', 'memo
   },
 );
 
+/** The options of a TLS connection as Node takes them, as they were in 0.4. */
+const checked = { rejectUnauthorized: true };
+const unnamed = { ...checked, checkServerIdentity: expect.any(Function) };
+const unchecked = { ...unnamed, rejectUnauthorized: false };
+
+test.each([
+  ['me@db/pay', checked],
+  ['me@db/pay?sslmode=', checked],
+  ['me@db/pay?sslmode=disable', false],
+  ['me@db/pay?sslmode=require', unchecked],
+  ['me@db/pay?sslmode=require&sslrootcert=CA', { ...unnamed, ca: expect.any(String) }],
+  ['me@db/pay?sslmode=verify-ca', unnamed],
+  ['me@db/pay?sslmode=verify-full&sslrootcert=system', checked],
+  ['me@db/pay?channel_binding=require&sslmode=require', checked],
+  [
+    'me@db/pay?channel_binding=require&sslmode=verify-ca&sslrootcert=CA',
+    { ...unnamed, ca: expect.any(String) },
+  ],
+  ['me@localhost/pay', false],
+  ['me@[::1]/pay', false],
+  ['me@127.0.0.1/pay?sslmode=require', unchecked],
+  ['me@localhost/pay?sslrootcert=CA', { ...checked, ca: expect.any(String) }],
+  ['me@127.0.0.1.example/pay', checked],
+  ['me@%2Frun%2Fpg/pay?sslmode=verify-full', false],
+  ['me@/pay?host=/run/pg', false],
+])('postgres://%s is protected as before', async (url, protection) => {
+  const { ssl } = await clientOptions(read(`postgres://${url.replace('=CA', `=${import.meta.filename}`)}`));
+  expect(ssl).toEqual(protection);
+  // No function is there where Node checks the name by itself.
+  expect(Object.hasOwn(Object(ssl), 'checkServerIdentity')).toBe(
+    Object.hasOwn(Object(protection), 'checkServerIdentity'),
+  );
+});
+
 test('pg gets the parameters, and takes no password from its environment', async () => {
   const url =
     'postgres://me@db/pay?channel_binding=require&options=endpoint%3De&keepalives_idle=9&sslnegotiation=direct';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openStore } from '../../../../src/payments/store/open-store.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/init.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import { ada, operate } from '../../../support/operate.ts';
 import { startPaymentBank } from '../../../support/payment-bank.ts';
@@ -29,7 +29,7 @@ const restorations: readonly Restoration[] = ['an older snapshot', 'a restored b
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   const acceptLoss = (url: string, ...more: string[]) =>
-    operate(['accept-loss', ...more, ...ada, '--yes'], { state: { url, retentionMs } });
+    operate(['accept-loss', ...more, ...ada, '--yes'], { url });
 
   describe.each(restorations)('%s behind the same address', (how) => {
     test('sends no payment twice, whichever process is asked, also after a restart', async () => {

@@ -3,17 +3,19 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { initStore, openStore } from '../../../../src/payments/store/open-store.ts';
-import { searchSql, sqliteNow } from '../../../../src/payments/store/payment-columns.ts';
 import { createPaymentStore } from '../../../../src/payments/store/payment-store.ts';
+import { searchSql, sqliteNow } from '../../../../src/payments/store/payment-table.ts';
 import { backupStore } from '../../../../src/payments/store/sqlite/backup.ts';
 import { createTables } from '../../../../src/payments/store/sqlite/database.ts';
 import { openSqlite } from '../../../../src/payments/store/sqlite/sqlite-driver.ts';
@@ -139,6 +141,40 @@ describe('the file', () => {
     await open(path);
     expect(modeOf(path)).toBe(0o600);
   });
+
+  test('keeps a mode that lets nobody else read it', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    chmodSync(path, 0o700);
+    await open(path);
+    expect(modeOf(path)).toBe(0o700);
+  });
+
+  // Only root may act as somebody who does not own the file.
+  test.skipIf(process.getuid?.() !== 0)(
+    'is used, with a warning, where it stays open to others',
+    async () => {
+      const path = freshPath();
+      await (await open(path)).close();
+      chmodSync(root, 0o755);
+      chmodSync(dirname(path), 0o777);
+      chmodSync(path, 0o666);
+      const notices: string[] = [];
+      process.seteuid?.(65_534);
+      try {
+        const store = await open(path, { create: false, onNotice: (text) => notices.push(text) });
+        expect(await store.begin(pending(), lease)).toBeNull();
+      } finally {
+        process.seteuid?.(0);
+      }
+      expect(modeOf(path)).toBe(0o666);
+      expect(notices).toEqual([
+        expect.stringMatching(
+          /state\.db is open to other users of this machine, and its mode cannot be changed: EPERM/,
+        ),
+      ]);
+    },
+  );
 
   test('loses old finished records in steps, and nothing else', async () => {
     const path = freshPath();
@@ -396,6 +432,22 @@ test('a backup while payments go on is one complete store, for its owner alone',
   expect(await restored.begin(pending({ id: 'p-0', trackId: 'again' }), lease)).toEqual(
     stored({ id: 'p-0', ...done }),
   );
+});
+
+test('a backup replaces no file, no link, and no folder, also where its name was taken meanwhile', async () => {
+  const path = freshPath();
+  await (await open(path)).close();
+  const folder = testFolder();
+  const names = ['file', 'empty', 'link', 'folder'].map((name) => join(folder, name));
+  const [file = '', empty = '', link = '', directory = ''] = names;
+  writeFileSync(file, 'precious');
+  writeFileSync(empty, '');
+  symlinkSync(join(folder, 'nothing'), link);
+  mkdirSync(directory);
+  for (const name of names)
+    await expect(backupStore(path, name)).rejects.toThrow(`was not copied to ${name}: EEXIST`);
+  expect(readFileSync(file, 'utf8')).toBe('precious');
+  expect(readdirSync(folder).sort()).toEqual(['empty', 'file', 'folder', 'link']);
 });
 
 test('a backup of a file that nobody serves leaves nothing next to it', async () => {

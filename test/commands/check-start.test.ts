@@ -1,14 +1,13 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkConfig } from '../../src/commands/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
 import { initStore } from '../../src/payments/store/open-store.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** `bankql config check` accepts what starts, and nothing else. */
+/** `bankql check` accepts what starts, and nothing else. */
 
 const folder = testFolder();
 const fileWith = (name: string, content: string | Buffer): string => {
@@ -106,7 +105,7 @@ test.each<Given>([
   { VIEWER_CUSTOMER_ID: '{auth-id' },
 ])('%j', async (environment) => {
   const given = { ...quiet, ...environment };
-  const { code, errors } = await runCommand(checkConfig, ['check'], { environment: given });
+  const { code, errors } = await runCommand(['check'], { environment: given });
   const failure = await start(given);
   expect(failure === null ? '' : `${failure}\n`).toBe(errors);
   expect(code).toBe(failure === null ? 0 : 1);

@@ -1,6 +1,6 @@
 import type { NewRow, RowChange, RowQuery } from './driver.ts';
 
-/** The table of payments, in SQLite and in PostgreSQL: its columns, its indexes, and the SQL that searches and counts it. */
+/** The table of payments, in SQLite and in PostgreSQL: its columns, its indexes, and the SQL of the payment store. */
 
 /** The types of the columns, as SQLite names them. */
 const columnTypes = {
@@ -22,8 +22,8 @@ const columnTypes = {
 /** For CREATE TABLE. */
 export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
 
-/** The columns of NewRow. The database sets the others, which are times, in the order of `insertedTimes`. */
-export const givenColumns = [
+/** The columns of NewRow. The database sets the others, which are times. */
+const givenColumns = [
   'id',
   'version',
   'caller',
@@ -35,15 +35,9 @@ export const givenColumns = [
   'to_account_id',
   'json',
 ] as const satisfies (keyof NewRow)[];
-export const timeColumns = ['created_at', 'updated_at', 'lease_until'] as const;
-/** `leaseMs`: a parameter or a column. */
-export const insertedTimes = (now: string, leaseMs: string) => [now, now, `${now} + ${leaseMs}`];
 
 /** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
-export const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
-
-/** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
-export const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
+const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
 
 /** Payments that may need attention, and those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";
@@ -64,7 +58,7 @@ export const rowIndexes = {
 export interface Dialect {
   /** The table's name. */
   readonly table: string;
-  /** How a parameter begins: SQLite takes `?`, PostgreSQL `$1`. */
+  /** How a parameter begins, before its number: SQLite takes `?1`, PostgreSQL `$1`. */
   readonly mark: '?' | '$';
   /** An expression for the database's time, in milliseconds since 1970. It has to be the same throughout a statement. */
   readonly now: string;
@@ -73,16 +67,61 @@ export interface Dialect {
 export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
-/** Finished rows whose last change was before a time. `before`: a parameter. */
-export const expired = (before: string) => `${finished} AND updated_at < ${before}`;
+/** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
+const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
+
+/** The number of the first parameter that an INSERT leaves free. */
+export const afterInsert = givenColumns.length + 2;
 
 /**
- * The time of a change to `state`, a parameter or a column. The retention of a finished row is counted from it. If the clock was
- * set back, its now is long ago once it is right again: so the newest time of all finished rows counts.
+ * Inserts a row, with insertedValues, unless there is one with its id. `source`: what follows the values, such as a condition.
+ * `createdAt`: an expression for the time when the payment began.
  */
-export const changeTime = ({ table, now }: Dialect, state: string) =>
-  `CASE WHEN ${state} IN ('DONE', 'REJECTED') THEN (SELECT max(at) FROM (
-      SELECT ${now} AS at UNION ALL SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS times) ELSE ${now} END`;
+export function insertSql({ table, mark, now }: Dialect, source = 'WHERE true', createdAt = now): string {
+  const given = givenColumns.map((_, n) => `${mark}${n + 1}`);
+  const leaseUntil = `${now} + CAST(${mark}${given.length + 1} AS bigint)`;
+  return `INSERT INTO ${table} (${givenColumns.join(', ')}, created_at, updated_at, lease_until)
+    SELECT ${[...given, createdAt, now, leaseUntil].join(', ')} ${source}
+    ON CONFLICT (id) DO NOTHING RETURNING ${storedColumns(now)}`;
+}
+
+/** Like insertSql, for a payment that began earlier. The time is a further parameter. */
+export const recoverSql = (dialect: Dialect): string =>
+  insertSql(dialect, undefined, `CAST(${dialect.mark}${afterInsert} AS bigint)`);
+
+export const insertedValues = (row: NewRow) => [...givenColumns.map((name) => row[name]), row.lease_ms];
+
+/** The row with an id. `further`: columns. */
+export const selectSql = ({ table, mark, now }: Dialect, further = ''): string =>
+  `SELECT ${storedColumns(now)}${further} FROM ${table} WHERE id = ${mark}1`;
+
+/** Replaces a row if it has a version. */
+export function replaceSql(dialect: Dialect): string {
+  const { table, mark, now } = dialect;
+  const changes = changedColumns.map((name, n) => `${name} = ${mark}${n + 3}`).join(', ');
+  // The retention of a finished row is counted from its change. If the clock was set back, its now is long ago once it is right
+  // again: so the newest time of all finished rows counts.
+  const changedAt = `CASE WHEN ${mark}${changedColumns.indexOf('state') + 3} IN ('DONE', 'REJECTED') THEN (SELECT max(at) FROM (
+    SELECT ${now} AS at UNION ALL SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS times) ELSE ${now} END`;
+  return `UPDATE ${table} SET ${changes}, updated_at = ${changedAt} WHERE id = ${mark}1 AND version = ${mark}2`;
+}
+
+export const replacedValues = (id: string, version: string, change: RowChange) => [
+  id,
+  version,
+  ...changedColumns.map((name) => change[name]),
+];
+
+/** Deletes a row if it has a version. */
+export const removeSql = ({ table, mark }: Dialect): string =>
+  `DELETE FROM ${table} WHERE id = ${mark}1 AND version = ${mark}2`;
+
+/** Finished rows whose last change was before a time. `before`: a parameter. */
+const expired = (before: string) => `${finished} AND updated_at < ${before}`;
+
+/** Deletes some of the finished rows whose last change was before a time. `lock`: how they are read. */
+export const purgeSql = ({ table, mark }: Dialect, limit: number, lock = ''): string =>
+  `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ${expired(`${mark}1`)} LIMIT ${limit} ${lock})`;
 
 interface Sql {
   readonly text: string;
@@ -117,11 +156,7 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   const { idPrefix, trackId, requestId, caller, payer, accountId, since, until, newestFirst, after } = query;
   const values: (string | number)[] = [];
   const conditions = ['true'];
-  /** Each value is used once, in the order of the text. */
-  const value = (given: string | number) => {
-    const number = values.push(given);
-    return mark === '?' ? mark : `${mark}${number}`;
-  };
+  const value = (given: string | number) => `${mark}${values.push(given)}`;
   if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
   if (trackId !== undefined) conditions.push(`track_id = ${value(trackId)}`);
   if (requestId !== undefined) conditions.push(`request_id = ${value(requestId)}`);

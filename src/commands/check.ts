@@ -10,31 +10,34 @@ import { openStore } from '../payments/store/open-store.ts';
 import { clientOptions } from '../payments/store/postgres/address.ts';
 import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { schema } from '../schema/schema.ts';
-import { type CliContext, readWords } from './command.ts';
+import type { CliContext, Given } from './command.ts';
+import type { checkOptions } from './commands.ts';
 
-/** `bankql config check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
-export async function checkConfig({ environment, sources, args, write }: CliContext): Promise<number> {
-  const { values, positionals } = readWords('config', args, { 'no-store': { type: 'boolean' } }, true);
-  if (positionals.join(' ') !== 'check')
-    throw new StartError('bankql config knows only: bankql config check [--no-store].');
+/** `bankql check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
+export async function check(
+  { environment, sources, write }: CliContext,
+  { values }: Given<typeof checkOptions>,
+): Promise<number> {
   const config = readConfig(environment);
-  const facts = await check(config, values['no-store'] === true);
+  const facts = await examine(config, values['no-store'] === true);
   const settings = settingsIn(environment, sources).map((line) => `  ${line}\n`);
-  const rows = limitRows();
-  const width = Math.max(...rows.map(({ value }) => value.length));
-  const fixed = rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
   write(
     [
       'Settings; the others have their defaults:\n',
       ...settings,
-      'Fixed limits:\n',
-      ...fixed,
+      ...(values.limits === true ? ['Fixed limits:\n', ...fixedLimits()] : []),
       ...facts,
       ...adviceFor(config),
       'The configuration can be used.\n',
     ].join(''),
   );
   return 0;
+}
+
+function fixedLimits(): string[] {
+  const rows = limitRows();
+  const width = Math.max(...rows.map(({ value }) => value.length));
+  return rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
 }
 
 /** Settings that can be used, and are weaker than others. */
@@ -50,7 +53,7 @@ const adviceFor = ({ paymentWords: { receiptPath, statusPath } }: Config): strin
  * calls of the bank would show.
  * Shape: lines: when the certificates of each file expire, and what the store holds. Errors: StartError.
  */
-async function check(config: Config, withoutStore: boolean): Promise<string[]> {
+async function examine(config: Config, withoutStore: boolean): Promise<string[]> {
   const problems: string[] = [];
   const lines: string[] = [];
   const collect = ({ message }: Error) => void problems.push(message);

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkConfig } from '../../src/commands/config.ts';
 import { plain } from '../../src/config/help.ts';
 import { limitRows } from '../../src/load/limits.ts';
 import { pending } from '../payments/store/store-conformance.ts';
@@ -14,23 +13,16 @@ async function run(
   environment: Readonly<Record<string, string>>,
   sources?: ReadonlyMap<string, string>,
 ) {
-  const { code, output, errors } = await runCommand(checkConfig, args, { environment, sources });
+  const { code, output, errors } = await runCommand(['check', ...args], { environment, sources });
   return { code, errors, lines: output.split('\n').filter((line) => line !== '') };
 }
 
 test('check is quiet where all can be used, and else names every value and every name that cannot', async () => {
-  expect(await run(['check'], {})).toMatchObject({
+  expect(await run([], {})).toMatchObject({
     code: 0,
-    lines: [
-      'Settings; the others have their defaults:',
-      'Fixed limits:',
-      ...limitRows().map(({ value, meaning }) =>
-        expect.stringMatching(new RegExp(`^ +${value}  ${plain(meaning).slice(0, 20)}`)),
-      ),
-      'The configuration can be used.',
-    ],
+    lines: ['Settings; the others have their defaults:', 'The configuration can be used.'],
   });
-  const { errors, lines } = await run(['check'], { PORT: 'x', MAX_REST_CALLS: '0', BNAK_BASE_URL: 'u' });
+  const { errors, lines } = await run([], { PORT: 'x', MAX_REST_CALLS: '0', BNAK_BASE_URL: 'u' });
   expect(lines).toEqual([]);
   expect(errors.trimEnd().split('\n')).toEqual([
     expect.stringMatching(/^MAX_REST_CALLS=0 cannot be used/),
@@ -41,9 +33,20 @@ test('check is quiet where all can be used, and else names every value and every
   ]);
 });
 
+test('check prints the fixed limits if it is asked for them', async () => {
+  expect((await run(['--limits'], {})).lines).toEqual([
+    'Settings; the others have their defaults:',
+    'Fixed limits:',
+    ...limitRows().map(({ value, meaning }) =>
+      expect.stringMatching(new RegExp(`^ +${value}  ${plain(meaning).slice(0, 20)}`)),
+    ),
+    'The configuration can be used.',
+  ]);
+});
+
 test('check prints each variable that is set, with its source, and no secret', async () => {
   const { code, lines } = await run(
-    ['check', '--no-store'],
+    ['--no-store'],
     {
       PORT: '4100',
       BANK_SUBSCRIPTION_KEY: 'top-secret-key',
@@ -54,7 +57,7 @@ test('check prints each variable that is set, with its source, and no secret', a
     new Map([['LOG_LEVEL', 'production.env']]),
   );
   expect(code).toBe(0);
-  expect(lines.slice(1, lines.indexOf('Fixed limits:')).map((line) => line.replace(/ +/g, ' '))).toEqual([
+  expect(lines.slice(1, -1).map((line) => line.replace(/ +/g, ' '))).toEqual([
     ' BANK_SUBSCRIPTION_KEY=… # environment',
     ' STATE_URL=postgres://…@127.0.0.1:5432/bankql # environment',
     ' PORT=4100 # environment',
@@ -65,7 +68,7 @@ test('check prints each variable that is set, with its source, and no secret', a
 
 test('check refuses the address of a payment store that cannot be read, and shows no secret', async () => {
   const STATE_URL = `postgres://user@a/pay?password=${'top-secret'}`;
-  const { errors, lines } = await run(['check'], { BANK_BASE_URL: 'https://bank.example', STATE_URL });
+  const { errors, lines } = await run([], { BANK_BASE_URL: 'https://bank.example', STATE_URL });
   expect(errors).toMatch(/^STATE_URL=postgres:\/\/…@a\/pay\?… cannot be used: .*password is not supported/);
   expect(`${errors}${lines.join()}`).not.toMatch(/top-|secret/);
 });
@@ -95,7 +98,7 @@ test.each<[string, () => Record<string, string>, string]>([
     'The payment store postgres://127.0.0.1:1/db cannot be reached: connect ECONNREFUSED',
   ],
 ])('check refuses %s, as the start does', async (_what, environment, fault) => {
-  const { errors, lines } = await run(['check'], environment());
+  const { errors, lines } = await run([], environment());
   expect([errors, lines]).toEqual([expect.stringContaining(fault), []]);
 });
 
@@ -105,7 +108,7 @@ test('check says what the payment store holds, and writes nothing to it or next 
   const files = () =>
     readdirSync(join(folder, 'held')).map((name) => readFileSync(join(folder, 'held', name)));
   const before = files();
-  const { code, lines } = await run(['check'], { ...bank, STATE_URL: `sqlite:${path}` });
+  const { code, lines } = await run([], { ...bank, STATE_URL: `sqlite:${path}` });
   expect(code).toBe(0);
   expect(lines.at(-2)).toMatch(/^Payment records: the newest is \d+ s old; 1 PENDING, 0 UNKNOWN\.$/);
   expect(files()).toEqual(before);
@@ -113,24 +116,20 @@ test('check says what the payment store holds, and writes nothing to it or next 
 
 test('check --no-store leaves out a payment store that cannot be reached', async () => {
   const STATE_URL = 'postgres://u@127.0.0.1:1/db';
-  expect(await run(['check', '--no-store'], { ...bank, STATE_URL })).toMatchObject({ code: 0, errors: '' });
+  expect(await run(['--no-store'], { ...bank, STATE_URL })).toMatchObject({ code: 0, errors: '' });
 });
 
 test('check accepts the default store of a bank on this machine, whose folder the start creates', async () => {
-  const { code } = await run(['check'], { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK' });
+  const { code } = await run([], { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK' });
   expect(code).toBe(0);
 });
 
 test('check warns of a receipt without a status, which alone makes a payment DONE', async () => {
   const given = { BANK_BASE_URL: 'http://127.0.0.1:9', BANK_ID: 'BANK', BANK_PAYMENT_RECEIPT: 'data.id' };
   const warning = /BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS/;
-  const warned = await run(['check'], given);
+  const warned = await run([], given);
   expect(warned.code).toBe(0);
   expect(warned.lines.join('')).toMatch(warning);
-  const both = await run(['check'], { ...given, BANK_PAYMENT_STATUS: 'data.status' });
+  const both = await run([], { ...given, BANK_PAYMENT_STATUS: 'data.status' });
   expect(both.lines.join('')).not.toMatch(warning);
-});
-
-test.each([[[]], [['show']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
-  expect((await run(args, {})).errors).toBe('bankql config knows only: bankql config check [--no-store].\n');
 });
