@@ -176,8 +176,9 @@ function takesInput(document: unknown): boolean {
  */
 function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  const payload = Object.values(data).find((value) => Object(value) === value);
-  const { payment, userErrors } = members(payload);
+  // Beside another mutation, nothing says which payload is the payment's.
+  const [payload, other] = Object.values(data).filter((value) => Object(value) === value);
+  const { payment, userErrors } = members(other === undefined ? payload : undefined);
   // An answer that was too large has the state in its error.
   const isOfKey = ownError?.extensions.idempotencyKey === key;
   const told = paymentOf(payment) ?? (isOfKey ? paymentOf(ownError.extensions) : undefined);

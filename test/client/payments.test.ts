@@ -404,8 +404,11 @@ describe('while nobody answers', () => {
     });
   });
 
-  test('an answer without `payment { state }` and `userErrors` is not done by itself', async () => {
-    const { payments, sent } = openScript(() => ({ data: { makeTransaction: { replayed: false } } }));
+  test.each([
+    ['without `payment { state }` and `userErrors`', { makeTransaction: { replayed: false } }],
+    ['of two mutations', { other: { userErrors: [] }, makeTransaction: { payment: { state: 'PENDING' } } }],
+  ])('an answer %s is not done by itself', async (_what, data) => {
+    const { payments, sent } = openScript(() => ({ data }));
     expect(await payments.pay('draft', Bare, { input })).toMatchObject({ state: 'UNCONFIRMED' });
     expect(await payments.check('draft')).toMatchObject({ state: 'UNCONFIRMED' });
     expect(sent).toHaveLength(1);
