@@ -87,7 +87,7 @@ async function check(node: string): Promise<void> {
     const address = await addressOf(child);
     await checkServed(address);
     await pay(address);
-    const found = run('payments', 'find', '--caller', 'sandbox/alice');
+    const found = run('payments', 'list', '--caller', 'sandbox/alice');
     if (!found.includes('12.50 EUR')) throw new Error(`the payment is not found: ${found}`);
     run('payments', 'backup', `${node}.backup.db`);
     process.stdout.write(`${said}: serves the README's query and GraphiQL, and keeps a payment\n`);
