@@ -1,5 +1,4 @@
 import type { Document } from './answer.ts';
-import { parseRetryAfter, untilAborted } from './waits.ts';
 
 /** One error of an answer, as GraphQL has it. */
 export interface GraphQLError {
@@ -11,11 +10,11 @@ export interface GraphQLError {
 }
 
 /** An answer of GraphQL over HTTP. Its data has the types of the document: the server validates it, `fetchSend` does not. */
-export interface Answer<Data> {
+export interface GraphQLResponse<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly GraphQLError[];
   readonly extensions?: Readonly<Record<string, unknown>>;
-  /** The seconds to wait that the header `Retry-After` asks for; at most 60. */
+  /** The seconds of the header `Retry-After`. */
   readonly retryAfter?: number;
 }
 
@@ -36,38 +35,31 @@ type Variables<V> = Record<string, never> extends V ? [variables?: V] : [variabl
 export type FetchSend = <Data, V>(
   document: Document<Data, V>,
   ...rest: [...Variables<V>, options?: { readonly signal?: AbortSignal | undefined }]
-) => Promise<Answer<Data>>;
+) => Promise<GraphQLResponse<Data>>;
 
 /**
  * Sends one operation by `fetch`, once: a function for `createPayments`, which retries with the same key, and for an app's queries. It
  * follows no redirect, because the target would get the credentials and the payment.
- * Errors: those of `fetch` and of `headers`; the signal's reason or an AbortError; TypeError for a document without a text.
+ * Errors: those of `fetch`, such as for an aborted signal, and of `headers`; TypeError for a syntax tree.
  */
 export function fetchSend(url: string, options: FetchSendOptions = {}): FetchSend {
-  const { persisted = false, fetch: request = (...args) => fetch(...args) } = options;
-
-  async function post<Data>(body: string, signal: AbortSignal | undefined): Promise<Answer<Data>> {
-    const headers = typeof options.headers === 'function' ? await options.headers() : options.headers;
-    const response = await request(url, {
+  return async <Data, V>(document: Document<Data, V>, ...rest: unknown[]) => {
+    const [variables, { signal } = {}] = rest as [V?, { signal?: AbortSignal }?];
+    const { headers, persisted = false, fetch: send = fetch } = options;
+    const response = await send(url, {
       method: 'POST',
       headers: {
         Accept: 'application/graphql-response+json, application/json',
         'Content-Type': 'application/json',
-        ...headers,
+        ...(typeof headers === 'function' ? await headers() : headers),
       },
-      body,
+      body: JSON.stringify({ ...bodyOf(document, persisted), variables }),
       redirect: 'error',
-      ...(signal && { signal }),
+      signal: signal ?? null,
     });
-    const retryAfter = parseRetryAfter(response.headers.get('retry-after'), Date.now());
-    const answer = readBody<Data>(await response.text()) ?? badResponse(response.status);
-    return retryAfter === undefined ? answer : { ...answer, retryAfter };
-  }
-
-  return async <Data, V>(document: Document<Data, V>, ...rest: unknown[]) => {
-    const [variables, { signal } = {}] = rest as [V?, { signal?: AbortSignal }?];
-    const body = JSON.stringify({ ...bodyOf(document, persisted), variables });
-    return untilAborted(post<Data>(body, signal), signal);
+    const header = response.headers.get('retry-after') ?? '';
+    const retryAfter = /^\d+$/.test(header) ? { retryAfter: Number(header) } : {};
+    return { ...readBody<Data>(await response.text(), response.status), ...retryAfter };
   };
 }
 
@@ -83,21 +75,12 @@ function bodyOf(document: Document<unknown, never>, persisted: boolean): object 
   return { query };
 }
 
-/** Undefined for a text that is no answer of GraphQL. */
-function readBody<Data>(text: string): Answer<Data> | undefined {
+/** A text that is no answer of GraphQL, such as a proxy's page, becomes an error. */
+function readBody<Data>(text: string, status: number): GraphQLResponse<Data> {
   try {
     const body = Object(JSON.parse(text));
-    return 'data' in body || Array.isArray(body.errors) ? body : undefined;
-  } catch {
-    return undefined;
-  }
+    if ('data' in body || Array.isArray(body.errors)) return body;
+  } catch {}
+  const message = `HTTP ${status}, and no answer of GraphQL.`;
+  return { errors: [{ message, extensions: { code: 'BAD_RESPONSE', status } }] };
 }
-
-const badResponse = (status: number): Answer<never> => ({
-  errors: [
-    {
-      message: `HTTP ${status}, and no answer of GraphQL.`,
-      extensions: { code: 'BAD_RESPONSE', status },
-    },
-  ],
-});

@@ -8,10 +8,10 @@ import {
   type TypedDocument,
 } from './answer.ts';
 import { createKeyStore, type KeyStorage } from './key-store.ts';
-import { longestRetryAfter, throwIfAborted, untilAborted, wait } from './waits.ts';
+import { throwIfAborted, untilAborted, wait } from './waits.ts';
 
-/** bankql's record of a payment, with the members that the app's document selects. */
-export interface PaymentRecord {
+/** A payment as bankql records it, with the members that the app's document selects. */
+export interface Payment {
   readonly state: 'PENDING' | 'DONE' | 'REJECTED' | 'UNKNOWN';
   readonly trackId?: string;
   readonly transactionId?: string | null;
@@ -21,9 +21,9 @@ export interface PaymentRecord {
   readonly createdAt?: string;
 }
 
-/** A query for the record of a payment. With PERSISTED_ONLY, an app passes a query of its own manifest. */
-export type PaymentQuery = Document<
-  { readonly payment?: PaymentRecord | null | undefined },
+/** A query for a payment. With PERSISTED_ONLY, an app passes a query of its own manifest. */
+export type PaymentDocument = Document<
+  { readonly payment?: Payment | null | undefined },
   { idempotencyKey: string }
 >;
 
@@ -58,7 +58,7 @@ export interface PaymentOutcome<Data> {
   /** The mutation's data, if it answered. */
   readonly data: Data | null;
   /** bankql's record of the payment, if the document selects `payment { state }` or the client asked for it. */
-  readonly payment: PaymentRecord | null;
+  readonly payment: Payment | null;
   /** Why the payment is not done, or why its record could not be read. With DONE, the errors of fields that could not be read. */
   readonly errors: readonly PaymentError[];
 }
@@ -81,7 +81,7 @@ export interface PaymentsOptions {
   /** How long `pay` repeats the request while the outcome is unknown (default: 30,000 ms). */
   readonly patienceMs?: number;
   /** A document of the app's own in place of the text `paymentQuery`. */
-  readonly paymentQuery?: PaymentQuery;
+  readonly paymentQuery?: PaymentDocument;
 }
 
 /** A payment's variables; the client adds the key to the input. A document without the variable `input` has none. */
@@ -146,6 +146,9 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
 const isFinal = (code: PaymentErrorCode): boolean =>
   refusals[code] === false || code === 'IDEMPOTENCY_KEY_REUSED' || code === 'OUTCOME_UNKNOWN';
 
+/** The longest wait that a server may ask for, in seconds: a wrong header must not stop an app for hours. */
+const longestRetryAfter = 60;
+
 /** The delay before the next try, in milliseconds: the server's `retryAfter`, at least doubled each time, with a random part. */
 const delayBefore = ({ retryAfter }: ReadAnswer, tries: number): number =>
   Math.max(
@@ -153,38 +156,38 @@ const delayBefore = ({ retryAfter }: ReadAnswer, tries: number): number =>
     Math.min(250 * 2 ** tries, 4000) * (0.5 + Math.random() / 2),
   );
 
-/** The record of a payment; undefined for anything else. */
-const recordOf = (value: unknown): PaymentRecord | undefined =>
+/** A payment with its state; undefined for anything else. */
+const paymentOf = (value: unknown): Payment | undefined =>
   ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'].includes(String(members(value).state))
-    ? (value as PaymentRecord)
+    ? (value as Payment)
     : undefined;
 
-/** A document's text, or its syntax tree as JSON. Empty if only its id is known. */
-function textOf(document: unknown): string {
-  const text = 'definitions' in members(document) ? JSON.stringify(document) : String(document);
-  return text === '[object Object]' ? '' : text;
+/** Whether the key can go into the document's variable `input`. A document of which only the id is known is not checked. */
+function takesInput(document: unknown): boolean {
+  if ('definitions' in members(document))
+    return JSON.stringify(document).includes('"Variable","name":{"kind":"Name","value":"input"');
+  const text = String(document);
+  return text === '[object Object]' || text.includes('$input');
 }
 
 /**
- * The state that an answer by itself proves for the payment with this key. DONE needs evidence: the absence of errors is not
- * enough.
+ * The state that an answer by itself proves for the payment with this key. DONE needs `payment { state }` or an empty
+ * `userErrors` in the answer: the absence of errors is not enough, because a document may name them otherwise.
  */
-function toldBy({ data, ownError }: ReadAnswer, text: string, key: string): PaymentRecord | undefined {
+function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  const payload = Object.values(data).find((value) => Object(value) === value);
-  const { payment, userErrors } = members(payload);
+  // Beside another mutation, nothing says which payload is the payment's.
+  const [payload, other] = Object.values(data).filter((value) => Object(value) === value);
+  const { payment, userErrors } = members(other === undefined ? payload : undefined);
   // An answer that was too large has the state in its error.
   const isOfKey = ownError?.extensions.idempotencyKey === key;
-  const told = recordOf(payment) ?? (isOfKey ? recordOf(ownError.extensions) : undefined);
-  // If the document selects neither field under any alias, the server reports a payment that is not done as an error.
-  const hidesNothing = text !== '' && !/\b(?:userErrors|state)\b/.test(text);
-  const isDone = ownError === undefined && payload && (hidesNothing || Array.isArray(userErrors));
-  return told ?? (isDone ? { state: 'DONE' } : undefined);
+  const told = paymentOf(payment) ?? (isOfKey ? paymentOf(ownError.extensions) : undefined);
+  return told ?? (ownError === undefined && Array.isArray(userErrors) ? { state: 'DONE' } : undefined);
 }
 
 /** The state of a payment if the mutation's answer did not contain it. `payment` is the result of findPayment. */
 function stateOf(
-  payment: PaymentRecord | null | undefined,
+  payment: Payment | null | undefined,
   code: PaymentErrorCode | undefined,
   isNew: boolean,
   isQuiet: boolean,
@@ -196,9 +199,6 @@ function stateOf(
   // With an older key, a DONE record may belong to another input.
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
-
-/** The variable `input` in a text or a syntax tree. */
-const inputVariable = /\$input\b|"Variable","name":\{"kind":"Name","value":"input"/;
 
 /** Errors: TypeError if there is no source of keys. */
 export function createPayments(options: PaymentsOptions): Payments {
@@ -223,11 +223,11 @@ export function createPayments(options: PaymentsOptions): Payments {
     }
   }
 
-  /** bankql's record of a payment, null without one. It is undefined if it could not be read. */
+  /** The payment that bankql has recorded, null without one. It is undefined if it could not be read. */
   async function findPayment(idempotencyKey: string) {
     const { data, errors } = await ask(options.paymentQuery ?? paymentQuery, { idempotencyKey });
     if (errors.length > 0) return { payment: undefined, errors };
-    return { payment: data.payment === null ? null : recordOf(data.payment), errors };
+    return { payment: data.payment === null ? null : paymentOf(data.payment), errors };
   }
 
   /** Drops the key of a refused payment. If the storage fails, the key stays, and bankql refuses it again in the same way. */
@@ -246,7 +246,6 @@ export function createPayments(options: PaymentsOptions): Payments {
   ): Promise<PaymentOutcome<Data>> {
     // Not Date.now(): a phone's clock may be set meanwhile.
     const end = performance.now() + patienceMs;
-    const text = textOf(document);
     const { key, isNew } = await keys.open(intent);
     if (isNew) quiet.add(key);
     for (let tries = 0; ; tries++) {
@@ -255,7 +254,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         input: { ...variables.input, idempotencyKey: key },
       });
       const { errors, ownError } = answer;
-      const told = toldBy(answer, text, key);
+      const told = toldBy(answer, key);
       const data = Object.keys(answer.data).length === 0 ? null : (answer.data as Data);
       const outcome = { idempotencyKey: key, data, payment: told ?? null, errors };
       if (told !== undefined && told.state !== 'PENDING')
@@ -282,8 +281,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     ) {
       throwIfAborted(signal);
       const { input } = members(variables);
-      const text = textOf(document);
-      if (Object(input) !== input || (text !== '' && !inputVariable.test(text)))
+      if (Object(input) !== input || !takesInput(document))
         throw new TypeError('A payment needs a variable `input`: its key goes into it.');
       const asked = JSON.stringify(variables);
       const last = underWay.get(intent);

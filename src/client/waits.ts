@@ -21,23 +21,3 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
 
 export const wait = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-/** The longest wait that a server may ask for, in seconds: a wrong header or clock must not stop an app for hours. */
-export const longestRetryAfter = 60;
-
-/** The form of dates that servers send: every engine's Date parses it. */
-const httpDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
-
-/** The form of C's asctime, which RFC 9110 still allows. A day of one digit has a space before it. */
-const asctimeDate = /^([A-Z][a-z]{2}) ([A-Z][a-z]{2}) ([ \d]\d) (\S+) (\d{4})$/;
-
-/**
- * The seconds to wait that a header `Retry-After` asks for, at most longestRetryAfter. It has digits or a date; a date in the past
- * means now. Undefined if the header is absent or has another form.
- */
-export function parseRetryAfter(header: string | null, now: number): number | undefined {
-  const text = (header ?? '').replace(asctimeDate, '$1, $3 $2 $5 $4 GMT').replace(',  ', ', 0');
-  const date = httpDate.test(text) ? Date.parse(text) : Number.NaN;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (date - now) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), longestRetryAfter);
-}

@@ -232,6 +232,30 @@ describe('a payment', () => {
 });
 
 describe.each(Object.entries(documents))('with the document %s', (name, document) => {
+  /** Whether its answer says that a payment is done. Otherwise only the record does, and with an older key that may be another's. */
+  const showsEnd = name !== 'Bare' && name !== 'Aliased';
+
+  test.each(['request', 'answer'] as const)(
+    'one whose %s is lost twice is made once, under one key, also after a reload',
+    async (loss) => {
+      const storage = createStorage();
+      const page = openPage((body, nth) => (isPayment(body) && nth < 2 ? loss : null), storage);
+      expect(await page.payments.pay('draft', document, { input })).toMatchObject({ state: 'DONE' });
+      const reloaded = openPage(undefined, storage);
+      expect(await reloaded.payments.pay('draft', document, { input })).toMatchObject({
+        state: showsEnd ? 'DONE' : 'UNCONFIRMED',
+        payment: { state: 'DONE' },
+      });
+      expect(await reloaded.payments.check('draft')).toMatchObject({ state: 'DONE' });
+      const keys = [...page.fetch.bodies, ...reloaded.fetch.bodies].flatMap(
+        ({ variables }) => Object(variables?.input).idempotencyKey ?? variables?.idempotencyKey,
+      );
+      expect(keys.length).toBeGreaterThan(4);
+      expect(new Set(keys).size).toBe(1);
+      expect(sent()).toBe(1);
+    },
+  );
+
   test('a payment is done, and made once', async () => {
     expect(await openPage().payments.pay('draft', document, { input })).toMatchObject({
       state: 'DONE',
@@ -271,7 +295,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
     // Without an error that can be read, it is not known that nothing was sent.
     expect(outcome.state).toBe(name === 'Aliased' ? 'UNCONFIRMED' : 'NOT_SENT');
     expect(await payments.pay('draft', document, { input })).toMatchObject({
-      state: name === 'Aliased' ? 'UNCONFIRMED' : 'DONE',
+      state: showsEnd ? 'DONE' : 'UNCONFIRMED',
       idempotencyKey: outcome.idempotencyKey,
     });
     expect(sent()).toBe(1);
@@ -290,7 +314,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
     expect(outcome.state).toBe(isTold ? 'DONE' : 'UNCONFIRMED');
     expect(sent()).toBe(isTold ? 2 : 1);
     expect(await payments.pay('draft', document, { input })).toMatchObject({
-      state: isTold ? 'DONE' : 'UNCONFIRMED',
+      state: showsEnd ? 'DONE' : 'UNCONFIRMED',
       idempotencyKey: outcome.idempotencyKey,
     });
     expect(sent()).toBe(2);
@@ -380,6 +404,16 @@ describe('while nobody answers', () => {
     });
   });
 
+  test.each([
+    ['without `payment { state }` and `userErrors`', { makeTransaction: { replayed: false } }],
+    ['of two mutations', { other: { userErrors: [] }, makeTransaction: { payment: { state: 'PENDING' } } }],
+  ])('an answer %s is not done by itself', async (_what, data) => {
+    const { payments, sent } = openScript(() => ({ data }));
+    expect(await payments.pay('draft', Bare, { input })).toMatchObject({ state: 'UNCONFIRMED' });
+    expect(await payments.check('draft')).toMatchObject({ state: 'UNCONFIRMED' });
+    expect(sent).toHaveLength(1);
+  });
+
   test('UNKNOWN and the state in an error are believed without a record', async () => {
     const unknown = openScript(() => refused('OUTCOME_UNKNOWN')).payments;
     expect(await unknown.pay('draft', Bare, { input })).toMatchObject({ state: 'UNKNOWN' });
@@ -408,7 +442,7 @@ describe('the same key is sent again', () => {
   test.each<[string, () => Response, number, number]>([
     ['a proxy that says no time', page(503), 0, 250],
     ['seconds', page(429, '7'), 7000, 7000],
-    ['a date', page(503, 'Fri, 06 Nov 2026 08:49:37 GMT'), 7000, 7000],
+    ['a date', page(503, 'Fri, 06 Nov 2026 08:49:37 GMT'), 0, 250],
     ['a time that cannot be read', page(503, '0x10'), 0, 250],
     ['a time of bankql’s', error(7), 7000, 7000],
     ['a negative time', error(-7), 0, 250],
