@@ -42,11 +42,11 @@ function withMembers(data: readonly Buffer[], errors: unknown, extensions: unkno
 function serialize(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
   const headers = contentTypes[mediaType];
   if (result.errors === undefined) return { status: 200, headers, body: bodyOf(result), result };
-  const said = result.errors.flatMap(httpOf);
-  const statuses = said
+  const extensions = result.errors.flatMap(httpOf);
+  const statuses = extensions
     .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
     .map(({ status }) => status);
-  const more: Record<string, string> = Object.assign({}, ...said.map((http) => http.headers));
+  const more: Record<string, string> = Object.assign({}, ...extensions.map((http) => http.headers));
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],

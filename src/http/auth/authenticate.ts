@@ -15,10 +15,10 @@ export function identify(
   request: IncomingHead,
   holder: RequestHolder,
 ): RequestCredentials | Promise<RequestCredentials> {
-  const found = authenticate(request, holder.peer);
-  if (!(found instanceof Promise)) return identified(found, holder);
+  const credentials = authenticate(request, holder.peer);
+  if (!(credentials instanceof Promise)) return identified(credentials, holder);
   holder.awaitMore(0);
-  return found.then((credentials) => identified(credentials, holder));
+  return credentials.then((verified) => identified(verified, holder));
 }
 
 const identified = (credentials: Credentials, holder: RequestHolder): RequestCredentials =>

@@ -169,8 +169,8 @@ async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], 
   if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
   // A TextDecoder drops a byte order mark.
   const entries = KeySet.parse(JSON.parse(new TextDecoder().decode(Buffer.concat(chunks)))).keys;
-  const found = entries.flatMap((entry) => Key.safeParse(entry).data ?? []);
-  if (entries.length > 0 && found.length === 0) throw new Error('none of its entries is a key');
-  const keys = found.filter(isReadable);
+  const parsed = entries.flatMap((entry) => Key.safeParse(entry).data ?? []);
+  if (entries.length > 0 && parsed.length === 0) throw new Error('none of its entries is a key');
+  const keys = parsed.filter(isReadable);
   return { keys, dropped: entries.length - keys.length };
 }
