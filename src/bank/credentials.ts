@@ -81,8 +81,8 @@ export const hash = (values: readonly (string | readonly string[] | null | undef
   oneHash('sha256', JSON.stringify(values), 'base64');
 
 /**
- * The credentials of a request, as its calls need them: with the id of the group in which its reads are shared, and the header lines of
- * each bank operation, each made once. It lives as long as the request; what its caller uses is counted for longer (load/callers.ts).
+ * The credentials of one request, with the id of the group in which its reads are shared, and the header lines of each bank operation,
+ * which are made once. They end with the request. The object that counts what the caller uses outlives it (load/callers.ts).
  */
 export class RequestCredentials implements Credentials {
   readonly subscriptionKey: string | null;

@@ -160,9 +160,9 @@ an id are enough. Writes nothing, neither in the store nor next to it.`,
     summary: 'says what the bank did with payments of unknown outcome',
     words: '[ID]',
     needs: '--as done|rejected --by NAME --reason TEXT',
-    about: `Records what the bank did. It changes nothing at the bank and cannot be undone. Takes one payment by its id, of which the first six
-digits are enough, or those of a search. Shows what it will settle, and asks; in a script, --yes says yes. Each one that is settled leaves
-a line of the audit log on standard output.`,
+    about: `Records what the bank did. This changes nothing at the bank and cannot be undone. Settles one payment, named by its id or by the
+first six digits of it, or all payments that a search finds. Shows them and asks before it writes; scripts answer with --yes. For each
+payment it prints a line of the audit log to standard output.`,
     options: settleOptions,
     examples: [
       `bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"`,

@@ -188,9 +188,9 @@ interface ReadOtherAccount extends ViewIds {
 }
 
 /**
- * Whom to pay to pay a counterparty. The interface does not say what `to` takes of one: its `id` and the code of its bank are the only
- * values of the kind that a reference to an account has (an IBAN or a number is none, and `bank` may be a name). What remains open is
- * not payable: the money could go to somebody else.
+ * Whom a payment to this counterparty pays. The bank's interface does not say which of its values `to` takes. `to` holds the id of an
+ * account and the code of a bank, so only the counterparty's `id` and its bank's code fit; an IBAN or a number does not, and `bank` may
+ * be a name. If one of them is missing or ambiguous, the result is null: the money could go to somebody else.
  * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
  */
 function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<PayeeIds | null> {

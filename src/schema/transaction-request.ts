@@ -109,7 +109,7 @@ builder.bankNode(TransactionRequest, {
     from: t.field({
       type: AccountRef,
       description: 'The account that pays; null if the bank does not say.',
-      // The counterparties are those of the payer: the payer is none of them.
+      // Without the payer's id, `counterparty` is null: the payer is no counterparty of itself.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
     }),
     to: t.field({

@@ -70,7 +70,7 @@ function readSettlement(
   return { wanted, verdict: { state, settledBy: `${by}: ${reason} (${new Date(now).toISOString()})` } };
 }
 
-/** The UNKNOWN payments of a search, all of them. Errors: StartError if there is none, or there are more than the limit. */
+/** All UNKNOWN payments that a search finds. Errors: StartError if it finds none, or more than the limit. */
 async function searchUnknown(store: PaymentStore, search: Search): Promise<PaymentRecord[]> {
   const { records, hasMore } = await search.run(store, { states: ['UNKNOWN'] });
   if (hasMore)

@@ -32,7 +32,7 @@ export const itemId = ({ id }: { readonly id?: unknown }): string | null =>
 
 const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[]>>();
 
-/** The entries of a bank's list by their names. Several entries with the same name are told apart by their content. */
+/** The entries of a bank's list by their names. If entries share a name, their content identifies them. */
 export const entriesByName = <Item>(list: readonly Item[], nameOf: (entry: Item) => string | null) =>
   getOrMake(indexes, list, () => Map.groupBy(list, nameOf)) as ReadonlyMap<string | null, readonly Item[]>;
 
