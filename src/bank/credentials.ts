@@ -48,7 +48,7 @@ export function validateCredential(header: string, value: string): string {
  * always, the auth headers if the operation is marked A, or marked a and they were given.
  * Errors: MISSING_CREDENTIALS, which names the headers that are absent.
  */
-export function credentialHeadersFor(operation: Operation, credentials: Credentials): string[] {
+function credentialHeadersFor(operation: Operation, credentials: Credentials): string[] {
   const { subscriptionKey, authProviderName, authId } = credentialHeaders;
   const { auth } = operation;
   const headers: string[] = [];

@@ -48,7 +48,7 @@ export const sameAs = <Resolve extends object>(resolve: Resolve, other: object):
   made(resolve, { ...knownResolver(other) });
 
 /** The results of an object's fields that were resolved before the object was there, by the selected fields. */
-export type EarlyResults = ReadonlyMap<object, unknown>;
+type EarlyResults = ReadonlyMap<object, unknown>;
 
 /** By the object itself: an object that a plugin made from it may have other ids. */
 const earlyResults = new WeakMap<object, EarlyResults>();

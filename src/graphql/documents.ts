@@ -164,7 +164,7 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
 });
 
 /** Whether a document may have @defer: a text or a comment may look like one, which only costs time. */
-export const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
+const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
 const maxNameLength = 100;

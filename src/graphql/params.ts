@@ -10,7 +10,7 @@ export interface Persisted {
 }
 
 /** The operation that a request asks for. */
-export interface OperationParams {
+interface OperationParams {
   /** The document's text. */
   readonly query: string;
   readonly operationName?: string;

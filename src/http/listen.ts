@@ -31,7 +31,7 @@ const usualWriteDeadlineMs = 30_000;
 type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 
 /** A request that cannot be read. */
-export interface Unreadable {
+interface Unreadable {
   readonly status: HttpRefusal;
   /** Node's code of the error. */
   readonly reason: string;

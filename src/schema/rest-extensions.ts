@@ -15,7 +15,7 @@ import { metaOf, recordFields } from '../contract/record.ts';
  * What a field is in REST: its extension `rest`, which docs/rest-developers.md and GraphiQL's panel show. It follows from the
  * contract and from the field's type. A field of which that is not true has it in its own `extensions`.
  */
-export interface RestExtension {
+interface RestExtension {
   /** The bank operations that the field itself may call. If there are none, it costs no call. */
   readonly operations: readonly string[];
   /** The member of the bank's JSON that it shows, such as `swift_bic`. */

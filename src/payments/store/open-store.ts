@@ -6,7 +6,7 @@ import { AddressError } from './postgres/address.ts';
 import type { OnStoreEvent, PaymentStore } from './store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change, in milliseconds. */
   readonly retentionMs: number;
   /** Whether a PostgreSQL server is accepted that may forget payments. False by default. */

@@ -75,7 +75,7 @@ export function ownAccount(database: Database, accountId: string, caller: string
  * Errors: HttpError 404 if the account has no such view, 403 if the caller may not see it: `public` is
  *         for everybody, `owner` for the account's owners and the staff.
  */
-export function viewedAccount(database: Database, ids: ViewIds, caller: string | null): Account {
+function viewedAccount(database: Database, ids: ViewIds, caller: string | null): Account {
   const account = accountOf(database, ids.ACCOUNT_ID);
   if (!account.views_available?.includes(ids.VIEW_ID)) {
     throw new HttpError(404, `The account ${ids.ACCOUNT_ID} has no view ${ids.VIEW_ID}`);

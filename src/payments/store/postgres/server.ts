@@ -14,7 +14,7 @@ export class ServerRefused extends Error {
 }
 
 /** There are no tables. The message is a whole sentence. */
-export class TablesMissing extends ServerRefused {}
+class TablesMissing extends ServerRefused {}
 
 const oldestVersion = 14;
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
