@@ -195,6 +195,7 @@ function identityOf(values: Values): JwtOptions | null {
     algorithms: jwtAlgorithms,
     providerClaim,
     authIdClaim,
+    paymentScope: values.IDENTITY_PAYMENT_SCOPE ?? null,
     claims: Object.values(viewerOf(values)).flatMap((template) =>
       template === null ? [] : claimsOf(template),
     ),

@@ -94,6 +94,12 @@ export const identityClaims = z
   .pipe(z.tuple([z.string(), z.string()], 'give two names of claims, such as bank_provider sub.'))
   .optional();
 
+/** A word of a token's scope (RFC 6749). */
+export const scopeWord = z
+  .string()
+  .regex(/^[!#-[\]-~]+$/, "give one word of a token's scope, such as payments.")
+  .optional();
+
 /** An id that can be a segment of a path. */
 export const id = parsedBy((text) => {
   const problem = idProblem(text);

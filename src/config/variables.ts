@@ -23,6 +23,7 @@ import {
   port,
   proxyAddress,
   rateLimit,
+  scopeWord,
   storeAddress,
   subscriptionKey,
   viewerTemplate,
@@ -116,6 +117,11 @@ export const sections = {
     IDENTITY_CLAIMS: identityClaims.meta({
       unset: '`iss sub`',
       description: 'the claims that become `Auth-Provider-Name` and `Auth-ID`',
+    }),
+    IDENTITY_PAYMENT_SCOPE: scopeWord.meta({
+      unset: 'none: each token may pay',
+      description:
+        "the word that a token's `scope` or `scp` must have for payments, such as `payments` ([how](operate.md#identity)); only with `jwt`",
     }),
     VIEWER_CUSTOMER_ID: viewerTemplate.meta({
       unset: 'none; `{auth-id}` with the sandbox',

@@ -133,3 +133,21 @@ test('check warns of a receipt without a status, which alone makes a payment DON
   const both = await run([], { ...given, BANK_PAYMENT_STATUS: 'data.status' });
   expect(both.lines.join('')).not.toMatch(warning);
 });
+
+test('check warns of tokens that can all pay', async () => {
+  const given = {
+    ...{ BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:', IDENTITY: 'jwt' },
+    ...{
+      BANK_SUBSCRIPTION_KEY: 'key',
+      IDENTITY_ISSUER: 'https://login.example/',
+      IDENTITY_AUDIENCE: 'bankql',
+    },
+    IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
+  };
+  const warning = /IDENTITY=jwt without IDENTITY_PAYMENT_SCOPE/;
+  const warned = await run([], given);
+  expect(warned.code).toBe(0);
+  expect(warned.lines.join('')).toMatch(warning);
+  const scoped = await run([], { ...given, IDENTITY_PAYMENT_SCOPE: 'payments' });
+  expect(scoped.lines.join('')).not.toMatch(warning);
+});

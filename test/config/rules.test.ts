@@ -19,8 +19,10 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     algorithms: expect.not.arrayContaining(['HS256', 'none']),
     providerClaim: 'iss',
     authIdClaim: 'sub',
+    paymentScope: null,
     claims: [],
   });
+  expect(readConfig({ ...jwt, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe('payments');
   expect(readConfig({ ...jwt, IDENTITY_CLAIMS: 'bank_provider customer' }).identity).toMatchObject({
     providerClaim: 'bank_provider',
     authIdClaim: 'customer',
@@ -57,6 +59,15 @@ test.each<[string, Record<string, string>]>([
     'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
     { IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
   ],
+  [
+    'IDENTITY_PAYMENT_SCOPE=payments cannot be used: it needs IDENTITY=jwt',
+    { IDENTITY_PAYMENT_SCOPE: 'payments' },
+  ],
+  [
+    'IDENTITY_PAYMENT_SCOPE=payments cannot be used: it needs IDENTITY=jwt',
+    { IDENTITY: 'headers', IDENTITY_PAYMENT_SCOPE: 'payments' },
+  ],
+  ['IDENTITY_PAYMENT_SCOPE=a b cannot be used: give one word', { ...jwt, IDENTITY_PAYMENT_SCOPE: 'a b' }],
   ['IDENTITY=jws cannot be used', { ...jwt, IDENTITY: 'jws' }],
   ['RATE_LIMIT=300 cannot be used', { RATE_LIMIT: '300' }],
   ['NODE_ENV=prod cannot be used: give production', { NODE_ENV: 'prod' }],
