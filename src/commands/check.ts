@@ -76,6 +76,8 @@ async function examine(config: Config, withoutStore: boolean): Promise<string[]>
   if (stateLine) lines.push(`${stateLine}\n`);
   const { readPersisted } = await import('../app/app.ts');
   if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
+  const { readTools } = await import('../app/tools.ts');
+  await readTools(config, schema).catch(collect);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
 }
