@@ -7,9 +7,9 @@ import { type ErrorCode, errorCodes } from '../errors.ts';
 import { RequestError, shownError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
-import type { RequestHolder } from '../graphql/request-holder.ts';
+import type { OperationRequest } from '../graphql/operation-context.ts';
 import type { Result } from '../graphql/result.ts';
-import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
+import { createBankqlYoga, type FetchRequestPart, type YogaOptions } from '../graphql/yoga.ts';
 import { isObject } from '../is-object.ts';
 import { acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, identify } from './auth/authenticate.ts';
@@ -25,11 +25,11 @@ import { streamOf, streamOfOne } from './stream.ts';
 /** The sender of a message to the tools for agents. */
 export interface ToolsSender {
   readonly credentials: RequestCredentials;
-  readonly holder: RequestHolder;
+  readonly holder: NonNullable<OperationRequest['holder']>;
   readonly activity: OperationActivity | null;
-  readonly request: Head;
+  readonly request: Pick<Head, 'method' | 'headers'>;
   /** The part of a Fetch request that plugins read. */
-  readonly fetchRequest: PluginRequest;
+  readonly fetchRequest: FetchRequestPart;
 }
 
 /** What serves the tools for agents (src/agents). */

@@ -95,11 +95,12 @@ export function placeOf(
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
   const isAt = (end: string) =>
     isBelow(own, end) || (originalUrl !== undefined && isBelow(pathOf(originalUrl), end));
+  // Its path ends with that of the tools.
+  if (own === served.metadata) return 'resource metadata';
   if (served.tools && isAt(toolsPath)) return 'tools';
   const isGraphQL = isAt(path) || (Boolean(baseUrl) && own === '');
   if (isGraphQL) return canShow && headers.accept?.includes('text/html') ? 'graphiql' : 'operation';
   if (own === '/health' || own === '/ready') return own;
-  if (own === served.metadata) return 'resource metadata';
   const [, version, name] = (canShow && graphiqlFile.exec(own)) || [];
   return version === undefined || name === undefined ? null : { version, name };
 }

@@ -78,40 +78,48 @@ export interface Asked {
 /** The person agrees. */
 export const agreed = { confirmation: { action: 'accept', content: { pay: true } } };
 
-/** Posts a message of the protocol of 2026-07-28. */
+/** A message of the protocol of 2026-07-28. */
+export function messageOf(
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  { capabilities = formClient, inputResponses, requestState }: Asked = {},
+) {
+  const name: Readonly<Record<string, string>> =
+    typeof params.name === 'string' ? { 'Mcp-Name': params.name } : {};
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'MCP-Protocol-Version': revision,
+    'Mcp-Method': method,
+    ...name,
+  };
+  const _meta = {
+    [`${envelope}/protocolVersion`]: revision,
+    [`${envelope}/clientInfo`]: { name: 'test', version: '1' },
+    [`${envelope}/clientCapabilities`]: capabilities,
+  };
+  const all = {
+    ...params,
+    ...(inputResponses && { inputResponses }),
+    ...(requestState && { requestState }),
+    _meta,
+  };
+  return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: all }) };
+}
+
+/** Posts a message. */
 export async function send(
   url: string,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
-  { headers = alice, capabilities = formClient, inputResponses, requestState, signal }: Asked = {},
+  more: Asked = {},
 ) {
-  const name: Readonly<Record<string, string>> =
-    typeof params.name === 'string' ? { 'Mcp-Name': params.name } : {};
+  const { headers, body } = messageOf(method, params, more);
+  const { headers: own = alice, signal } = more;
   return fetch(url, {
     method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': revision,
-      'Mcp-Method': method,
-      ...name,
-      ...headers,
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method,
-      params: {
-        ...params,
-        ...(inputResponses && { inputResponses }),
-        ...(requestState && { requestState }),
-        _meta: {
-          [`${envelope}/protocolVersion`]: revision,
-          [`${envelope}/clientInfo`]: { name: 'test', version: '1' },
-          [`${envelope}/clientCapabilities`]: capabilities,
-        },
-      },
-    }),
+    headers: { ...headers, ...own },
+    body,
     ...(signal && { signal }),
   });
 }
@@ -162,9 +170,10 @@ export interface AgentsFixture extends AsyncDisposable {
   /** The address of /mcp. */
   readonly url: string;
   readonly graphql: string;
-  readonly log: readonly string[];
+  readonly log: string[];
   readonly store: PaymentStore;
   readonly server: Awaited<ReturnType<typeof serve>>;
+  readonly endpoint: ReturnType<typeof createToolsEndpoint>;
   /** How many payments reached the bank. */
   payments(): number;
 }
@@ -212,6 +221,7 @@ export async function startAgents(options: FixtureOptions = {}): Promise<AgentsF
     bank,
     store,
     server,
+    endpoint,
     url: `${server.url}/mcp`,
     graphql: `${server.url}/graphql`,
     log: testing.log,
