@@ -136,7 +136,7 @@ const layers: Record<string, readonly string[]> = {
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← graphql ← http ← telemetry ← app ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← graphql ← http ← agents, telemetry ← app ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const [file, targets] of imports) {
     for (const imported of targets) {

@@ -47,6 +47,9 @@ interface Message {
   outcome: 'ok' | ToolOutcome | null;
 }
 
+/** The length of an answer in JSON: more than models read. */
+const maxAnswerBytes = 1024 * 1024;
+
 /** The name under which the answer to the question comes back. */
 const asked = 'confirmation';
 
@@ -63,7 +66,9 @@ const jsonSchemaValidator = {
 const toolsServer =
   (options: Omit<YogaOptions, 'persisted' | 'explains'>) =>
   ({ byName, persisted }: Tools) => {
-    const yoga = createBankqlYoga({ ...options, persisted });
+    const { answerLimits } = options;
+    const bytes = Math.min(answerLimits.bytes, maxAnswerBytes);
+    const yoga = createBankqlYoga({ ...options, answerLimits: { ...answerLimits, bytes }, persisted });
     const respond = createRespond({}, yoga.toErrorResult);
     return { byName, ...yoga, respond, list: [...byName.values()].map(listed) };
   };

@@ -30,7 +30,7 @@ interface ToolsOptions {
 export async function openTools(config: Config, { serving, store, logger, telemetry }: ToolsOptions) {
   const tools = await readTools(config, serving.schema);
   if (tools === null) return null;
-  const { identity, limits } = config;
+  const { identity } = config;
   const url = identity && config.tools?.url ? new URL(config.tools.url) : null;
   const resourceMetadata = url && `${url.origin}${metadataPath}${url.pathname}`;
   const byToken =
@@ -45,10 +45,6 @@ export async function openTools(config: Config, { serving, store, logger, teleme
   const endpoint = createToolsEndpoint({
     ...serving,
     tools,
-    answerLimits: {
-      ...serving.answerLimits,
-      bytes: Math.min(serving.answerLimits.bytes, limits.toolAnswerBytes),
-    },
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
     authenticate: byToken ?? serving.authenticate,
     metadata:

@@ -139,16 +139,8 @@ export const sections = {
     PERSISTED_DOCUMENTS: anyText.describe(
       'a manifest of documents that clients may send by their ids ([how](operate.md#persisted-documents))',
     ),
-    MCP_DOCUMENTS: anyText.meta({
-      unset: 'none: no tools',
-      description:
-        'a folder of `.graphql` files, whose named operations agents may call as tools at `/mcp` ([how](agents.md)); with a bank only with `IDENTITY=jwt`',
-    }),
-    MCP_URL: toolsAddress.meta({
-      unset: 'none; required with `MCP_DOCUMENTS` and `jwt`',
-      description:
-        'the address of `/mcp` as agents know it, which is also the `aud` of their tokens: another one than `IDENTITY_AUDIENCE`',
-    }),
+    MCP_DOCUMENTS: anyText.describe("a folder of agents' tools, in `.graphql` files ([how](agents.md))"),
+    MCP_URL: toolsAddress.describe("the public address of `/mcp`, and the `aud` of agents' tokens"),
     PERSISTED_ONLY: flag(false).describe('accept only documents of the manifest'),
   },
   Payments: {

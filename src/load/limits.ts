@@ -52,8 +52,6 @@ const table = {
   // About 16 MB of JSON with usual records. To write it takes less than a second of work, in slices.
   answerValues: count(100_000, 'fields and list entries in an answer'),
   answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
-  // More than models read.
-  toolAnswerBytes: bytes(megabyte, 'length of an answer to an agent, in JSON'),
   // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
   bankAnswerBytes: bytes(8 * megabyte, 'length of an answer of the bank'),
   // The sum of a few REST calls in a row. It is never less than BANK_TIMEOUT_MS or BANK_TRANSFER_TIMEOUT_MS.

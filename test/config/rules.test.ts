@@ -20,6 +20,7 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     providerClaim: 'iss',
     authIdClaim: 'sub',
     paymentScope: null,
+    refusedAudience: null,
     claims: [],
   });
   expect(readConfig({ ...jwt, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe('payments');
@@ -54,6 +55,42 @@ test.each<[string, Record<string, string>]>([
   ['BANK_ID=a/b cannot be used: it holds one of', { BANK_ID: 'a/b' }],
   ['BANK_PROXY=me:…@proxy.example:1', { BANK_PROXY: 'me:pw@proxy.example:1' }],
   ['IDENTITY_CLAIMS=sub cannot be used: give two names', { ...jwt, IDENTITY_CLAIMS: 'sub' }],
+  [
+    'MCP_DOCUMENTS=tools cannot be used: with a bank, agents need tokens',
+    { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', MCP_DOCUMENTS: 'tools' },
+  ],
+  [
+    'MCP_DOCUMENTS=tools cannot be used: with a bank, agents need tokens',
+    {
+      ...{ BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', MCP_DOCUMENTS: 'tools' },
+      IDENTITY: 'headers',
+    },
+  ],
+  ['MCP_URL= cannot be used: MCP_DOCUMENTS and IDENTITY=jwt need', { ...jwt, MCP_DOCUMENTS: 'tools' }],
+  [
+    'MCP_URL=https://api.example/mcp cannot be used: name the folder',
+    { ...jwt, MCP_URL: 'https://api.example/mcp' },
+  ],
+  [
+    'MCP_URL=https://api.example/mcp cannot be used: it needs IDENTITY=jwt',
+    { MCP_DOCUMENTS: 'tools', MCP_URL: 'https://api.example/mcp' },
+  ],
+  [
+    'MCP_URL=https://api.example/mcp cannot be used: give another value than IDENTITY_AUDIENCE',
+    {
+      ...{ ...jwt, MCP_DOCUMENTS: 'tools', MCP_URL: 'https://api.example/mcp' },
+      IDENTITY_AUDIENCE: 'https://api.example/mcp',
+    },
+  ],
+  ...[
+    'http://api.example/mcp',
+    'https://API.example/mcp',
+    'https://api.example/',
+    'https://api.example/mcp?a',
+  ].map((MCP_URL): [string, Record<string, string>] => [
+    `MCP_URL=${MCP_URL} cannot be used: give the address of /mcp`,
+    { ...jwt, MCP_DOCUMENTS: 'tools', MCP_URL },
+  ]),
   ['IDENTITY_AUDIENCE=bankql cannot be used: it needs IDENTITY=jwt', { IDENTITY_AUDIENCE: 'bankql' }],
   [
     'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
