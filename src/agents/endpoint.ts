@@ -44,7 +44,7 @@ interface Message {
   readonly sender: ToolsSender;
   readonly served: ServedTools;
   /** How it ended; null if an operation was executed, and has reported it. */
-  outcome: 'ok' | ToolOutcome | null;
+  outcome: 'ok' | 'refused' | ToolOutcome | null;
 }
 
 /** The length of an answer in JSON: more than models read. */
@@ -101,11 +101,15 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     server.setRequestHandler('tools/list', () => ({ tools: message.served.list }));
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
       const tool = message.served.byName.get(params.name);
-      if (tool === undefined)
+      if (tool === undefined) {
+        message.outcome = 'refused';
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+      }
       const given = params.arguments ?? {};
       if (tool.key === null) return read(tool, given, message);
-      return isModern ? pay(tool, given, mcpReq, message) : refusal(tooOld);
+      if (isModern) return pay(tool, given, mcpReq, message);
+      message.outcome = 'refused';
+      return refusal(tooOld);
     });
     return server;
   }
@@ -215,8 +219,10 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
       const { status } = response;
       const text = await response.text();
       const bytes = Buffer.byteLength(text);
-      if (status < 400) activity?.answeredTool(status, bytes, message.outcome);
-      else activity?.refused(status, status < 500 ? 'BAD_USER_INPUT' : 'INTERNAL', bytes);
+      const { outcome } = message;
+      if (status >= 400 || outcome === 'refused')
+        activity?.refused(status, status < 500 ? 'BAD_USER_INPUT' : 'INTERNAL', bytes);
+      else activity?.answeredTool(status, bytes, outcome);
       return {
         status,
         headers: ['Content-Type', response.headers.get('content-type') ?? 'text/plain'],

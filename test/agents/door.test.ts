@@ -248,6 +248,7 @@ test('each request has one line in the log, which names the tool and tells asked
   await send(agents.url, 'tools/call', { name: 'Pay', arguments: given }, { capabilities: {} });
   await call(agents.url, 'Balance', { account: 'alice-current' });
   await send(agents.url, 'tools/list');
+  await send(agents.url, 'tools/call', { name: 'Nothing', arguments: {} });
   await fetch(agents.url, { headers: alice });
   const lines = logLines(agents.log.join(''), '"msg":"operation"');
   expect(
@@ -260,6 +261,7 @@ test('each request has one line in the log, which names the tool and tells asked
     ['Pay', 'mutation', 'failed', 400, ['BAD_USER_INPUT']],
     ['Balance', 'query', 'ok', 200, undefined],
     [undefined, undefined, 'ok', 200, undefined],
+    [undefined, undefined, 'failed', 200, ['BAD_USER_INPUT']],
     [undefined, undefined, 'failed', 405, ['BAD_USER_INPUT']],
   ]);
   const [key = ''] = /[\da-f-]{36}/.exec(paid.content?.[1]?.text ?? '') ?? [];
