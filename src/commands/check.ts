@@ -75,7 +75,8 @@ async function examine(config: Config, withoutStore: boolean): Promise<string[]>
   const stateLine = await checked.catch(collect);
   if (stateLine) lines.push(`${stateLine}\n`);
   const { readPersisted } = await import('../app/app.ts');
-  if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
+  const persisted = await readPersisted(config, schema).catch(collect);
+  if (persisted) lines.push(`Manifests of persisted documents: ${persisted.documents.apps.join(', ')}.\n`);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
 }

@@ -7,6 +7,7 @@ import {
   bankAddress,
   collectorAddress,
   flag,
+  flagOrLog,
   gatewayTexts,
   hostName,
   id,
@@ -136,9 +137,11 @@ export const sections = {
       'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](operate.md#rate-limits))',
     ),
     PERSISTED_DOCUMENTS: anyText.describe(
-      'a manifest of documents that clients may send by their ids ([how](operate.md#persisted-documents))',
+      'a manifest of documents that clients may send by their ids, or a folder with one for each version of an app ([how](operate.md#persisted-documents))',
     ),
-    PERSISTED_ONLY: flag(false).describe('accept only documents of the manifest'),
+    PERSISTED_ONLY: flagOrLog.describe(
+      'accept only documents of the manifests; `log` accepts others too, and names them in the log',
+    ),
   },
   Payments: {
     STATE_URL: storeAddress.meta({
