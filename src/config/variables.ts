@@ -203,7 +203,7 @@ export const sections = {
     EXPLORE: anyFlag.optional().meta({
       unset: 'on with the sandbox, else off',
       description:
-        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
+        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY=on` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
       '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',
