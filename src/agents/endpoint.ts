@@ -14,7 +14,7 @@ import {
 import type { ExecutionResult } from 'graphql';
 import { badUserInput } from '../errors.ts';
 import { RequestError } from '../graphql/errors.ts';
-import type { ToolOutcome } from '../graphql/operation-activity.ts';
+import type { ObservedOperation, ToolOutcome } from '../graphql/operation-activity.ts';
 import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
 import type { WholeAnswer } from '../http/exchange.ts';
 import type { ToolsEndpoint, ToolsSender } from '../http/handle.ts';
@@ -23,7 +23,7 @@ import { isObject } from '../is-object.ts';
 import { version } from '../version.ts';
 import { Confirmation } from './confirmation.ts';
 import { readState } from './signed-state.ts';
-import { keyMember, type Tool, type Tools } from './tools.ts';
+import { agentsApp, keyMember, type Tool, type Tools } from './tools.ts';
 
 export interface ToolsEndpointOptions
   extends Omit<YogaOptions, 'persisted' | 'explains'>,
@@ -199,13 +199,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
       const { credentials, activity, request } = sender;
       const message: Message = { sender, served, outcome: 'ok' };
       const tool = calledTool(body, served);
-      if (tool !== undefined && activity !== null)
-        activity.operation = {
-          kind: tool.kind,
-          name: tool.name,
-          documentHash: tool.documentHash,
-          isPersisted: true,
-        };
+      if (tool !== undefined && activity !== null) activity.operation = observedOf(tool);
       if (tool?.key && !credentials.mayPay) throw insufficientScope(scopeChallenge);
       const headers = new Headers({ 'Content-Type': 'application/json' });
       for (const name of readHeaders) {
@@ -270,6 +264,15 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
 /** Whether there are only errors: with a part of the data, they say what is missing. */
 const hasFailed = ({ data, errors }: ExecutionResult): boolean =>
   errors !== undefined && Object.values(data ?? {}).every((field) => field === null);
+
+/** A tool as observers see it until its operation is executed. */
+const observedOf = ({ kind, name, documentHash }: Tool): ObservedOperation => ({
+  kind,
+  name,
+  documentHash,
+  apps: [agentsApp],
+  deprecatedIn: () => [],
+});
 
 /** A tool as agents see it. */
 const listed = ({ name, description, inputSchema, key }: Tool): ListToolsResult['tools'][number] => ({

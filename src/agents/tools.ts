@@ -49,6 +49,9 @@ export interface Tools {
 /** Longer names are cut off in the log. Clients refuse longer names of tools. */
 const maxName = 64;
 
+/** Agents, as an app in the log and in metrics. */
+export const agentsApp = 'agents';
+
 interface ToolRules extends DocumentRules {
   readonly schema: GraphQLSchema;
 }
@@ -67,13 +70,13 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
   if (files.length === 0) throw refuse('it holds no file that ends in .graphql.');
   const check = createDocumentCheck(rules);
   const tools = new Map<string, Tool & { readonly file: string }>();
-  const parsed = new Map<string, DocumentNode>();
+  const parsed = new Map<string, { readonly node: DocumentNode; readonly apps: string[] }>();
   for (const file of files) {
     const inFile = (error: unknown) => refuse(`${file}: ${messageOf(error)}`, error);
     try {
       const document = decodeText(await readFile(join(folder, file)));
       const node = check(document);
-      parsed.set(document, node);
+      parsed.set(document, { node, apps: [agentsApp] });
       for (const tool of toolsIn(document, node, rules.schema)) {
         const other = tools.get(tool.name)?.file;
         if (other !== undefined)

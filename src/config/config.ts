@@ -41,7 +41,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
   const persisted =
     values.PERSISTED_DOCUMENTS === undefined
       ? null
-      : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+      : { path: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
   const sandboxId = bank === null ? sandboxBankId : null;
   const { WORKERS: workers } = values;
   const shareOf = (total: number) => Math.ceil(total / workers);
@@ -128,7 +128,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     identity: identityOf(values),
     /** How many REST calls each caller may make; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
-    /** The manifest of documents that requests name by id; null for none. */
+    /** The manifests of documents that requests name by id; null for none. */
     persisted,
     /** The folder of tools for agents; null for none. */
     tools:

@@ -57,6 +57,8 @@ export const anyFlag = z.stringbool({
 
 export const flag = (fallback: boolean) => anyFlag.default(fallback);
 
+export const flagOrLog = z.union([z.literal('log'), anyFlag], 'give on, off or log.').default(false);
+
 export const oneOf = <const T extends readonly string[]>(words: T) =>
   z
     .string()

@@ -7,6 +7,7 @@ import {
   bankAddress,
   collectorAddress,
   flag,
+  flagOrLog,
   gatewayTexts,
   hostName,
   id,
@@ -83,7 +84,7 @@ export const sections = {
       'the proxy to the bank, such as `http://user:password@proxy.example:3128`, and to an https `IDENTITY_JWKS_URL` outside of loopback. bankql does not use `HTTPS_PROXY`',
     ),
     BANK_KEEP_ALIVE: flag(true).describe(
-      'keep connections for reads open and use them for the next read; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
+      'use connections for reads again; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
     ),
     BANK_CONNECTIONS: wholeNumber(64, 1, 10_000).describe(
       'the maximum number of connections to the bank for reads, and the same number for writes; the workers share them',
@@ -137,11 +138,13 @@ export const sections = {
       'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](operate.md#rate-limits))',
     ),
     PERSISTED_DOCUMENTS: anyText.describe(
-      'a manifest of documents that clients may send by their ids ([how](operate.md#persisted-documents))',
+      'a manifest of documents that clients may send by their ids, or a folder with one for each version of an app ([how](operate.md#persisted-documents))',
+    ),
+    PERSISTED_ONLY: flagOrLog.describe(
+      'accept only documents of the manifests; `log` accepts others too, and names them in the log',
     ),
     MCP_DOCUMENTS: anyText.describe("a folder of agents' tools, in `.graphql` files ([how](agents.md))"),
     MCP_URL: toolsAddress.describe("the public address of `/mcp`, and the `aud` of agents' tokens"),
-    PERSISTED_ONLY: flag(false).describe('accept only documents of the manifest'),
   },
   Payments: {
     STATE_URL: storeAddress.meta({
@@ -203,7 +206,7 @@ export const sections = {
     EXPLORE: anyFlag.optional().meta({
       unset: 'on with the sandbox, else off',
       description:
-        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
+        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY=on` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
       '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',

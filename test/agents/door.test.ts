@@ -301,7 +301,10 @@ test('a tool’s document is no persisted document: with PERSISTED_ONLY it canno
   const { parse } = await import('graphql');
   await using agents = await startAgents({
     persisted: {
-      documents: { texts: new Map([['known', text]]), parsed: new Map([[text, parse(text)]]) },
+      documents: {
+        texts: new Map([['known', text]]),
+        parsed: new Map([[text, { node: parse(text), apps: ['known'] }]]),
+      },
       only: true,
     },
   });

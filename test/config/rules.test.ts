@@ -122,6 +122,8 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
   ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
+  ['PERSISTED_ONLY=log cannot be used: name the manifest', { PERSISTED_ONLY: 'log' }],
+  ['PERSISTED_ONLY=warn cannot be used: give on, off or log.', { PERSISTED_ONLY: 'warn' }],
   [
     'NODE_TLS_REJECT_UNAUTHORIZED=0 cannot be used: with a bank, certificates have to be checked',
     { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
@@ -160,9 +162,11 @@ test('limits of calls and documents are off unless set; without texts there is n
   expect([config.rateLimit, config.persisted]).toEqual([null, null]);
   expect(readConfig({ RATE_LIMIT: '300/60' }).rateLimit).toEqual({ calls: 300, seconds: 60 });
   const persisted = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: '1' });
-  expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });
+  expect(persisted.persisted).toEqual({ path: 'manifest.json', only: true });
   expect(persisted.graphiql).toBe(false);
   expect(readConfig({ PERSISTED_DOCUMENTS: 'manifest.json' }).graphiql).toBe(true);
+  const logged = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: 'log' });
+  expect([logged.persisted?.only, logged.graphiql]).toEqual(['log', true]);
 });
 
 test('a template of the viewer may name claims only where tokens are verified', () => {
