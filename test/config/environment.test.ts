@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
-import { resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
+import { ConfigError, resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** What readConfig refuses. */

@@ -73,7 +73,7 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
-  ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
+  ['PERSISTED_ONLY=1 cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
   [
     'NODE_TLS_REJECT_UNAUTHORIZED=0 cannot be used: with a bank, certificates have to be checked',
     { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', NODE_TLS_REJECT_UNAUTHORIZED: '0' },

@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
-import { resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
+import { ConfigError, resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
 import { variableNames } from '../../src/config/variables.ts';
 import { testFolder } from '../support/test-folder.ts';
 
