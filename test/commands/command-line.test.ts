@@ -61,7 +61,7 @@ describe('what cannot be used ends with 2: first what is wrong, then how it is u
     ['explain a.graphql', '`bankql explain` left: a query with the header `x-bankql-explain: calls` lists'],
     [
       'doctor --payment-answer 200',
-      "bankql doctor has no option --payment-answer: bankql payments explain '200 {…}' explains",
+      "`bankql doctor --payment-answer` is `bankql payments explain '200 {…}'` now.",
     ],
     [
       '--port 5000',

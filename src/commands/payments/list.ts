@@ -110,7 +110,7 @@ export async function list(context: CliContext, { values }: Given<typeof listOpt
   const { records, hasMore } = await operatorOf(context).lookAtStore((store) => search.run(store));
   if (values.json === true) write(paymentJson(records));
   else if (records.length === 0) write('No payment is found.\n');
-  else write(paymentTable(records, now, { withState: search.states?.length !== 1 }));
+  else write(paymentTable(records, now));
   if (hasMore)
     writeError(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
   return 0;

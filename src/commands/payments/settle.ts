@@ -6,7 +6,7 @@ import { type CliContext, type Given, UsageError } from '../command.ts';
 import type { settleOptions } from '../commands.ts';
 import { readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
-import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
+import { paymentLines, paymentTable, printable } from './payment-table.ts';
 
 /** `bankql payments settle`: one payment, or those of a search, after a question. Those that were settled stay so if a later one fails. */
 export async function settle(context: CliContext, given: Given<typeof settleOptions>): Promise<number> {
@@ -97,7 +97,8 @@ async function settleRecord(
   if (!settled)
     throw new StartError(`${record.id} was settled or answered meanwhile; nothing was written to it.`);
   const entry = { ...auditEntry({ ...record, code: null, updatedAt: now }, state), settledBy };
-  return jsonLine({ level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' });
+  const line = { level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' };
+  return `${printable(JSON.stringify(line))}\n`;
 }
 
 /** The one UNKNOWN payment whose id begins so. Errors: StartError. */
