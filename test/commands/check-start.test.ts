@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
 import { initStore } from '../../src/payments/store/open-store.ts';
+import { real as bank, type Given, tokens as identity } from '../support/environments.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testFolder } from '../support/test-folder.ts';
 
@@ -17,18 +18,9 @@ const fileWith = (name: string, content: string | Buffer): string => {
 };
 mkdirSync(join(folder, 'data'));
 
-type Given = Readonly<Record<string, string>>;
-
 const quiet = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };
-const real = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:' };
-const tokens = {
-  ...real,
-  IDENTITY: 'jwt',
-  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
-  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
-  IDENTITY_ISSUER: 'https://login.example/',
-  IDENTITY_AUDIENCE: 'bankql',
-};
+const real = { ...bank, BANK_ID: 'BANK' };
+const tokens = { ...real, ...identity };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 const manifest = JSON.stringify({ a: '{ bank { bankId } }' });
 const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';

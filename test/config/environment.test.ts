@@ -108,24 +108,6 @@ test('the environment comes first, then the last of the files; an empty variable
   expect(Object.fromEntries(sources)).toEqual({ HOST: second, BANK_ID: first });
 });
 
-const stateUrl = `postgres://bankql:${'secret'}@127.0.0.1:5432/bankql`;
-
-test('a secret is read from its file, without the line break at its end', () => {
-  const key = fileWith('key', 'k-1\n');
-  const url = fileWith('url', stateUrl);
-  const { environment, sources } = resolveEnvironment(
-    { BANK_SUBSCRIPTION_KEY_FILE: key, STATE_URL_FILE: url },
-    [],
-  );
-  expect(environment).toMatchObject({
-    BANK_SUBSCRIPTION_KEY: 'k-1',
-    STATE_URL: stateUrl,
-  });
-  expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(key);
-  // The names of the files are known, and are no misspelled ones.
-  expect(readConfig(environment)).toMatchObject({ subscriptionKey: 'k-1' });
-});
-
 test.each([
   [
     'both are set',
@@ -133,7 +115,6 @@ test.each([
     'k-2',
     'BANK_SUBSCRIPTION_KEY is set too: leave one of them out.',
   ],
-  ['the file is empty', {}, '\n', 'the file is empty.'],
   ['there is no file', {}, null, 'the file cannot be read: ENOENT.'],
 ])('where %s the start says so', (_what, own, text, remedy) => {
   const file = text === null ? join(folder, 'none') : fileWith('secret', text);

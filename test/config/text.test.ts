@@ -4,21 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError, resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
 import { variableNames } from '../../src/config/variables.ts';
+import { type Given, real, tokens } from '../support/environments.ts';
 import { testFolder } from '../support/test-folder.ts';
 
 /** Texts as editors, shells, Kubernetes Secrets and other platforms write them. */
 
-type Given = Readonly<Record<string, string>>;
-
-const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
-const tokens = {
-  ...real,
-  IDENTITY: 'jwt',
-  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
-  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
-  IDENTITY_ISSUER: 'https://login.example/',
-  IDENTITY_AUDIENCE: 'bankql',
-};
+const byTokens = { ...real, ...tokens };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 
 /** What readConfig says of the last variable; null if the environment can be used. */
@@ -50,7 +41,7 @@ describe('the ends of a value', () => {
       NODE_ENV: 'production',
       METRICS_PORT: '9464',
       VIEWER_CUSTOMER_ID: '{auth-id}',
-      ...tokens,
+      ...byTokens,
       HOST: 'localhost',
     });
     const plain = Object.fromEntries(wrapped);
@@ -70,12 +61,12 @@ describe('the ends of a value', () => {
 
 test.each<[Given, string]>([
   [{ PORT: '47\r05' }, 'PORT=47\\r05 cannot be used: '],
-  [{ ...tokens, IDENTITY_ISSUER: 'a\nb' }, 'IDENTITY_ISSUER=a\\nb cannot be used: give it in one line.'],
+  [{ ...byTokens, IDENTITY_ISSUER: 'a\nb' }, 'IDENTITY_ISSUER=a\\nb cannot be used: give it in one line.'],
   [{ HOST: '127.0.0.1\u0007' }, 'HOST=127.0.0.1\\u{7} '],
   [{ ...real, STATE_URL: 'sqlite:a\nb.db' }, 'STATE_URL=sqlite:a\\nb.db '],
   [{ BANK_BASE_URL: 'https://bank.exam\nple' }, 'BANK_BASE_URL=https://bank.exam\\nple '],
   [{ BANK_BASE_URL: 'https://bank.exam\u200Bple' }, 'it contains \\u{200b}'],
-  [{ ...tokens, IDENTITY_CLAIMS: 'a\u001B[31m b' }, 'IDENTITY_CLAIMS=a\\u{1b}[31m b '],
+  [{ ...byTokens, IDENTITY_CLAIMS: 'a\u001B[31m b' }, 'IDENTITY_CLAIMS=a\\u{1b}[31m b '],
   [{ LOG_LEVEL: 'lo\u00A0ud' }, 'LOG_LEVEL=lo\\u{a0}ud '],
   [{ CORS_ORIGINS: 'https://a.example b\u2028c' }, '\\u{2028}'],
 ])('%j is refused in one line, which shows what cannot be seen', (environment, part) => {
@@ -94,12 +85,12 @@ test('lists may have several lines', () => {
 test.each(['"', "'", '`', '“'])('quotes around a value are refused: %s', (quote) => {
   const end = quote === '“' ? '”' : quote;
   for (const [name, value] of Object.entries({
-    ...tokens,
+    ...byTokens,
     PORT: '1',
     HOST: 'localhost',
     STATE_URL: 'sqlite:a',
   }))
-    expect(refusal({ ...tokens, [name]: quote + value + end })).toMatch(
+    expect(refusal({ ...byTokens, [name]: quote + value + end })).toMatch(
       new RegExp(`^${name}=.* cannot be used: leave out the quotes`),
     );
 });
@@ -144,7 +135,7 @@ describe('a setting is checked with what decodes it later', () => {
     { IDENTITY_JWKS_URL: 'https://login.example/a b' },
   ])('%j cannot be used', (environment) => {
     const [name] = Object.keys(environment);
-    expect(refusal({ ...tokens, ...traced, ...environment })).toMatch(new RegExp(`^${name}=`));
+    expect(refusal({ ...byTokens, ...traced, ...environment })).toMatch(new RegExp(`^${name}=`));
   });
 });
 
@@ -343,9 +334,15 @@ test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
   'the secret in a file with %j is k-1',
   (text) => {
     const file = fileWith('key', text);
+    const STATE_URL_FILE = fileWith('url', 'sqlite:state.db\n');
     // The name of the file comes from somewhere too.
-    const { environment } = resolveEnvironment({ BANK_SUBSCRIPTION_KEY_FILE: `${file}\r` }, []);
-    expect(readConfig(environment).subscriptionKey).toBe('k-1');
+    const own = { BANK_SUBSCRIPTION_KEY_FILE: `${file}\r`, STATE_URL_FILE };
+    const { environment, sources } = resolveEnvironment(own, []);
+    expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(file);
+    expect(readConfig(environment)).toMatchObject({
+      subscriptionKey: 'k-1',
+      state: { url: 'sqlite:state.db' },
+    });
   },
 );
 
