@@ -132,7 +132,7 @@ export async function show(
 }
 
 /** The one payment whose id begins so. Errors: StartError. */
-async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
+export async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
   const [record, ...others] = await store.search({ idPrefix, limit: 2 });
   if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);
   if (others.length > 0)

@@ -4,7 +4,7 @@ import type { PaymentRecord } from '../../payments/record.ts';
 import { type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 import type { settleOptions } from '../commands.ts';
-import { readSearch, readState, type Search } from './list.ts';
+import { findOne, readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
 import { paymentLines, paymentTable, printable } from './payment-table.ts';
 
@@ -101,21 +101,11 @@ async function settleRecord(
   return `${printable(JSON.stringify(line))}\n`;
 }
 
-/** The one UNKNOWN payment whose id begins so. Errors: StartError. */
+/** The one payment whose id begins so, if it is UNKNOWN. Errors: StartError. */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
-  // Not by state: a damaged record is UNKNOWN, whatever the column of its state says.
-  const found = await store.search({ idPrefix: prefix });
-  const [record, ...others] = found.filter(({ state }) => state === 'UNKNOWN');
-  if (others.length > 0) {
-    throw new StartError(
-      `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
-    );
-  }
-  if (record !== undefined) return record;
-  const [other] = found;
-  if (other !== undefined)
-    throw new StartError(
-      `${other.id} is ${other.state}: only an UNKNOWN payment is settled. Nothing was written.`,
-    );
-  throw new StartError(`No payment begins with ${prefix}. Nothing was written.`);
+  const record = await findOne(store, prefix);
+  if (record.state === 'UNKNOWN') return record;
+  throw new StartError(
+    `${record.id} is ${record.state}: only an UNKNOWN payment is settled. Nothing was written.`,
+  );
 }

@@ -79,7 +79,7 @@ describe('settle, one payment', () => {
   });
 
   test.each<[string, string[], RegExp]>([
-    ['an ambiguous id', ['aaaaaa', ...complete], /2 UNKNOWN payments begin with aaaaaa: give more/],
+    ['an ambiguous id', ['aaaaaa', ...complete], /Several payments begin with aaaaaa: give more/],
     ['an id that nothing has', ['abcdef', ...complete], /No payment begins with abcdef/],
     ['a payment that is DONE', ['dddddd', ...complete], /dddddd3+ is DONE: only an UNKNOWN/],
     ['a payment that was REJECTED', ['eeeeee', ...complete], /is REJECTED/],
