@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { StartError } from '../../src/errors.ts';
@@ -6,16 +6,12 @@ import { startBankql } from '../../src/index.ts';
 import { initStore } from '../../src/payments/store/open-store.ts';
 import { real as bank, type Given, tokens as identity } from '../support/environments.ts';
 import { runCommand } from '../support/run-command.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** `bankql check` accepts what starts, and nothing else. */
 
 const folder = testFolder();
-const fileWith = (name: string, content: string | Buffer): string => {
-  const file = join(folder, name);
-  writeFileSync(file, content);
-  return file;
-};
+const fileWith = fileWriter(folder);
 mkdirSync(join(folder, 'data'));
 
 const quiet = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };

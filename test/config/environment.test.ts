@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError, resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** What readConfig refuses. */
 function refused(environment: Record<string, string>): ConfigError {
@@ -94,11 +93,7 @@ describe('an unknown name', () => {
 
 const folder = testFolder();
 
-const fileWith = (name: string, text: string): string => {
-  const file = join(folder, name);
-  writeFileSync(file, text);
-  return file;
-};
+const fileWith = fileWriter(folder);
 
 test('the environment comes first, then the last of the files; an empty variable counts as unset', () => {
   const first = fileWith('first.env', 'PORT=1\nHOST=first\nBANK_ID="A B"\n');

@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError, resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
 import { variableNames } from '../../src/config/variables.ts';
 import { type Given, real, tokens } from '../support/environments.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** Texts as editors, shells, Kubernetes Secrets and other platforms write them. */
 
@@ -257,11 +255,7 @@ describe('origins', () => {
 
 const folder = testFolder();
 
-const fileWith = (name: string, content: string | Buffer): string => {
-  const file = join(folder, name);
-  writeFileSync(file, content);
-  return file;
-};
+const fileWith = fileWriter(folder);
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
 const fromFile = (content: string | Buffer, own: Given = {}) =>
   resolveEnvironment(own, [fileWith('some.env', content)]).environment;
