@@ -40,13 +40,8 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
     until: values.until === undefined ? undefined : readTime('until', values.until, now),
   };
   return {
-    /** The requested states; null for any. */
-    states: query.states ?? null,
-    /** Whether the search has a condition besides states and a limit. */
-    isNarrowed:
-      caller !== null ||
-      bankText !== undefined ||
-      Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
+    /** The requested states; undefined for any. */
+    states: query.states,
     /** Shape: the records, and whether there are more than the limit. */
     async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
