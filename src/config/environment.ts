@@ -16,7 +16,7 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ConfigProblem {
+interface ConfigProblem {
   readonly variable: string;
   /** The value, as it may be shown: without credentials; empty if the variable is not set. */
   readonly value: string;
