@@ -13,8 +13,12 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     algorithms: expect.not.arrayContaining(['HS256', 'none']),
     providerClaim: 'iss',
     authIdClaim: 'sub',
+    paymentScope: null,
     claims: [],
   });
+  expect(readConfig({ ...tokens, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe(
+    'payments',
+  );
   expect(readConfig({ ...tokens, IDENTITY_CLAIMS: 'bank_provider customer' }).identity).toMatchObject({
     providerClaim: 'bank_provider',
     authIdClaim: 'customer',
@@ -101,6 +105,9 @@ test.each<[Given, string]>([
   ],
   [{ ...tokens, IDENTITY_CLAIMS: 'sub' }, 'give two names'],
   [{ IDENTITY_AUDIENCE: 'bankql' }, 'it needs IDENTITY=jwt'],
+  [{ IDENTITY_PAYMENT_SCOPE: 'payments' }, 'it needs IDENTITY=jwt'],
+  [{ IDENTITY: 'headers', IDENTITY_PAYMENT_SCOPE: 'payments' }, 'it needs IDENTITY=jwt'],
+  [{ ...tokens, IDENTITY_PAYMENT_SCOPE: 'a b' }, 'give one word'],
   [{ ...tokens, IDENTITY: 'jws' }, 'IDENTITY=jws cannot be used'],
   [{ NODE_ENV: 'prod' }, 'give production'],
   [{ PORT: '4100', METRICS_PORT: '4100' }, 'METRICS_PORT=4100 cannot be used: give another port'],
@@ -114,6 +121,8 @@ test.each<[Given, string]>([
     'give REST calls per seconds',
   ]),
   [{ PERSISTED_ONLY: '1' }, 'PERSISTED_ONLY=1 cannot be used: name the manifest'],
+  [{ PERSISTED_ONLY: 'log' }, 'PERSISTED_ONLY=log cannot be used: name the manifest'],
+  [{ PERSISTED_ONLY: 'warn' }, 'PERSISTED_ONLY=warn cannot be used: give on, off or log.'],
   [{ ...real, NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'with a bank, certificates have to be checked'],
   [{ ...real, BANK_TLS_CERT: 'c.pem' }, 'BANK_TLS_KEY= cannot be used: BANK_TLS_CERT needs the private key'],
   [{ ...real, BANK_TLS_KEY: 'k.pem' }, 'BANK_TLS_CERT= cannot be used: BANK_TLS_KEY needs the certificate'],
@@ -163,9 +172,11 @@ test('limits of calls and documents are off unless set; without texts there is n
   expect([config.rateLimit, config.persisted]).toEqual([null, null]);
   expect(readConfig({ RATE_LIMIT: '300/60' }).rateLimit).toEqual({ calls: 300, seconds: 60 });
   const persisted = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: '1' });
-  expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });
+  expect(persisted.persisted).toEqual({ path: 'manifest.json', only: true });
   expect(persisted.graphiql).toBe(false);
   expect(readConfig({ PERSISTED_DOCUMENTS: 'manifest.json' }).graphiql).toBe(true);
+  const logged = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: 'log' });
+  expect([logged.persisted?.only, logged.graphiql]).toEqual(['log', true]);
 });
 
 test('a template of the viewer may name claims only where tokens are verified', () => {
