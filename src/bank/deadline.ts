@@ -39,10 +39,10 @@ export class OperationDeadline {
   }
 
   /** Why no further call may start (with `sent` false); null while there is time. */
-  get ended(): TransportFailure | null {
+  ended(now = performance.now()): TransportFailure | null {
     if (this.#isCancelled || this.#signal?.aborted)
       return new TransportFailure('cancelled', false, 'the caller left');
-    if (performance.now() < this.deadline) return null;
+    if (now < this.deadline) return null;
     return new TransportFailure('timeout', false, 'the operation has no time left');
   }
 

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
 import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
@@ -97,8 +96,8 @@ interface CachedRead {
 export class SharedReads {
   readonly #options: SharedReadsOptions;
   readonly #cache: LRUCache<string, CachedRead> | null;
-  /** The calls that can be joined, by group and key. */
-  readonly #open = new Map<string, Map<string, Call>>();
+  /** The calls that can be joined, by key. */
+  readonly #open = new Map<string, Call>();
   /** The bytes of all answers that are not parsed yet. */
   #arriving = 0;
 
@@ -121,27 +120,27 @@ export class SharedReads {
    */
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
     const { operationDeadline, unshared = false } = limits;
-    const ended = operationDeadline?.ended ?? null;
+    const now = performance.now();
+    const ended = operationDeadline?.ended(now) ?? null;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
     const { operation, credentials } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : credentials.id;
-    const key = isPublic
-      ? `${credentials.keyId} ${keyOf(call.path, call.body)}`
-      : keyOf(call.path, call.body);
+    const key = `${isPublic ? credentials.keyId : group} ${keyOf(call.path, call.body)}`;
     const known = isPublic && !unshared ? this.#cached(key) : null;
-    if (known !== null && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
+    if (known !== null && now - known.storedAt < this.#options.publicCacheTtlMs) {
       this.note(operation.id, limits, 'cached');
       return Promise.resolve(wanted === 'answer' ? known.result.answer : known.result);
     }
-    const inFlight = unshared ? undefined : this.#open.get(group)?.get(key);
-    const joined = inFlight !== undefined && performance.now() < inFlight.joinableUntil ? inFlight : null;
+    const inFlight = unshared ? undefined : this.#open.get(key);
+    const joined = inFlight !== undefined && now < inFlight.joinableUntil ? inFlight : null;
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#options;
       const reader = new Reader(
         joined ?? call,
         credentials.caller,
         limits,
+        now,
         timeoutMs,
         wanted,
         resolve,
@@ -157,8 +156,9 @@ export class SharedReads {
 
   /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
   endJoining({ operation, credentials }: Call): void {
-    this.#open.delete(credentials.id);
-    if (operation.audience === 'public') this.#open.delete(publicGroup);
+    const isPublic = operation.audience === 'public';
+    for (const [key, { group }] of this.#open)
+      if (group === credentials.id || (isPublic && group === publicGroup)) this.#open.delete(key);
   }
 
   /** After a write that may have changed something. */
@@ -170,17 +170,12 @@ export class SharedReads {
   #add(call: Call, group: string, key: string): void {
     call.group = group;
     call.key = key;
-    getOrMake(this.#open, group, () => new Map<string, Call>()).set(key, call);
+    this.#open.set(key, call);
   }
 
   /** Nobody joins this call any more. Returns whether others could until now. */
   #close(call: Call): boolean {
-    const { group, key } = call;
-    const open = group === null ? undefined : this.#open.get(group);
-    if (group === null || open?.get(key) !== call) return false;
-    open.delete(key);
-    if (open.size === 0) this.#open.delete(group);
-    return true;
+    return this.#open.get(call.key) === call && this.#open.delete(call.key);
   }
 
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
@@ -242,7 +237,7 @@ export class Reader implements Waiter {
   readonly limits: ReadLimits;
   readonly wanted: Wanted;
   readonly operationDeadline: OperationDeadline;
-  readonly begunAt = performance.now();
+  readonly begunAt: number;
   /** When it would give up if its operation had time enough. */
   readonly wholeTime: number;
   readonly deadline: number;
@@ -256,6 +251,7 @@ export class Reader implements Waiter {
     call: Call,
     caller: Caller,
     limits: ReadLimits,
+    now: number,
     timeoutMs: number,
     wanted: Wanted,
     resolve: (value: unknown) => void,
@@ -266,7 +262,8 @@ export class Reader implements Waiter {
     this.limits = limits;
     this.wanted = wanted;
     this.operationDeadline = limits.operationDeadline ?? new OperationDeadline();
-    this.wholeTime = this.begunAt + timeoutMs;
+    this.begunAt = now;
+    this.wholeTime = now + timeoutMs;
     this.deadline = Math.min(this.wholeTime, this.operationDeadline.deadline);
     this.#resolve = resolve;
     this.#reject = reject;
