@@ -49,7 +49,7 @@ export interface ReadLimits {
    * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
    * throw.
    */
-  readonly onSource?: ((source: SharedSource, operation: string, ageMs: number) => void) | undefined;
+  onSource?(source: SharedSource, operation: string, ageMs: number): void;
 }
 
 /** The result of a read. It may be shared, and must not be modified. */
@@ -119,7 +119,9 @@ export class SharedReads {
    * Errors: BankqlError: those of the call, and those of a reader that gives up.
    */
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
-    const { operationDeadline, unshared = false } = limits;
+    const { operationDeadline } = limits;
+    // What keeps all digits is for an update.
+    const unshared = call.keepDigits || limits.unshared === true;
     const now = performance.now();
     const ended = operationDeadline?.ended(now) ?? null;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
@@ -221,9 +223,9 @@ export class SharedReads {
     return null;
   }
 
-  note(operation: string, { onSource }: ReadLimits, source: SharedSource, ageMs = 0): void {
+  note(operation: string, limits: ReadLimits, source: SharedSource, ageMs = 0): void {
     this.#options.onShared?.(operation, source);
-    onSource?.(source, operation, ageMs);
+    limits.onSource?.(source, operation, ageMs);
   }
 }
 
