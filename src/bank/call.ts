@@ -181,7 +181,7 @@ export class Call<T extends Operation = Operation>
     this.#response = null;
     this.#attemptBegunAt = now;
     if (traceCall !== undefined)
-      this.#trace = this.#begunBy?.context(() => traceCall(this, this.resendCount)) ?? null;
+      this.#trace = this.#begunBy?.runInAsyncScope(traceCall, null, this, this.resendCount) ?? null;
     this.#generation = breaker === null ? 0 : breaker.tryAcquire();
     if (this.#generation === null) {
       this.#end(paused());
@@ -346,7 +346,7 @@ export class Call<T extends Operation = Operation>
     if (onCall === undefined && trace === null) return;
     const report = reportOf(this, result, now - this.#attemptBegunAt, trace);
     this.#trace = null;
-    this.#begunBy?.context(() => {
+    this.#begunBy?.runInAsyncScope(() => {
       onCall?.(report);
       trace?.end(report);
     });
