@@ -151,7 +151,11 @@ export class SharedReads {
       reader.known = known;
       reader.isJoined = joined !== null;
       if (joined !== null) return joined.join(reader);
-      if (!unshared) this.#add(call, group, key);
+      if (!unshared) {
+        call.group = group;
+        call.key = key;
+        this.#open.set(key, call);
+      }
       call.begin(reader);
     });
   }
@@ -169,21 +173,12 @@ export class SharedReads {
     if (call.operation.audience === 'public') this.#cache?.clear();
   }
 
-  #add(call: Call, group: string, key: string): void {
-    call.group = group;
-    call.key = key;
-    this.#open.set(key, call);
-  }
-
-  /** Nobody joins this call any more. Returns whether others could until now. */
-  #close(call: Call): boolean {
-    return this.#open.get(call.key) === call && this.#open.delete(call.key);
-  }
-
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    if (this.#close(call) && call.group === publicGroup && result?.isValid === true)
+    // Nobody joins it any more, and nobody could if something was written meanwhile.
+    const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
+    if (isOpen && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
     this.#serve(call, result, error);
   }
