@@ -44,7 +44,7 @@ export const PaymentState = builder.enumType('PaymentState', {
 
 /** The codes of errors as values, so that generated code knows them. */
 export const ErrorCodeEnum = builder.enumType('ErrorCode', {
-  description: 'The `extensions.code` of errors. Later versions may have more.',
+  description: 'The `extensions.code` of errors; later versions may have more.',
   values: Object.fromEntries(
     Object.entries(errorCodes).map(([code, { what }]) => [
       code,
@@ -107,13 +107,6 @@ PaymentObject.implement({
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: ({ bankId, accountId }, { viewId }, { defaults }) =>
         validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)),
-    }),
-    toAccount: t.link(Account, {
-      description:
-        'The account that is paid, by default at the bank that pays; null if the payment names none.',
-      args: { viewId: t.arg.id({ description: viewDescription }) },
-      ids: ({ bankId, toBankId, toAccountId }, { viewId }, { defaults }) =>
-        toAccountId ? validateViewIds(toBankId || bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
     }),
     to: t.field({
       type: AccountRef,
@@ -182,7 +175,7 @@ builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     description:
-      "The calling customer's payment with this key. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are.",
+      "The caller's payment with this key; null if there is no record, when its request may still be on its way: pay with no other key.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),

@@ -76,7 +76,7 @@ const timeOf = (text: RequestRecord['start_date']): number | null =>
 export const endOf = ({ end_date, start_date }: RequestRecord) => timeOf(end_date) ?? timeOf(start_date);
 
 const idPage = builder.args((t) => ({
-  first: t.int({ description: 'The maximum number of entries. All if it is left out.' }),
+  first: t.int({ description: 'The maximum number of entries; all if it is left out.' }),
   after: t.id({ description: 'The `transactionId` of the last entry of the previous page.' }),
 }));
 
@@ -114,7 +114,7 @@ builder.bankNode(TransactionRequest, {
     }),
     to: t.field({
       type: AccountRef,
-      description: 'The payee. Null if the bank does not name it.',
+      description: 'The payee; null if the bank does not name it.',
       extensions: { rest: { member: 'body.to' } },
       resolve: ({ record, bankId, accountId, viewId }) => {
         const to = unwrap(unwrap(record.body)?.to);
@@ -123,13 +123,12 @@ builder.bankNode(TransactionRequest, {
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'The amount. Null if the bank does not name it.',
+      description: 'The amount; null if the bank does not name it.',
       extensions: { rest: { member: 'body.value' } },
       resolve: ({ record }) => unwrap(record.body)?.value,
     }),
     transactions: t.links(Transaction, {
-      description:
-        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error.',
+      description: 'The transactions that `transactionIds` names, each once.',
       args: idPage,
       entries: ({ record }, page) => idsOnPage(transactionIdsOf(record), page),
       ids: (request, transactionId) =>

@@ -214,11 +214,15 @@ test.each([
   bank.otherwise({ status: 201, body: {} });
   const input = `bankId: "", accountId: "A", to: { bankId: "", accountId: "TO" }, idempotencyKey: "${field}", ${more}`;
   const { data } = await ask(
-    `mutation { ${field}(input: { ${input} }) { payment { state bankId toAccount { bankId accountId } } } }`,
+    `mutation { ${field}(input: { ${input} }) { payment { state bankId to { account { bankId accountId } } } } }`,
   );
   expect(data).toEqual({
     [field]: {
-      payment: { state: expect.any(String), bankId: 'BANK', toAccount: { bankId: 'BANK', accountId: 'TO' } },
+      payment: {
+        state: expect.any(String),
+        bankId: 'BANK',
+        to: { account: { bankId: 'BANK', accountId: 'TO' } },
+      },
     },
   });
   const [sent] = bank.calls.filter(({ method }) => method !== 'GET');
