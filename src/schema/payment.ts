@@ -9,7 +9,7 @@ import type { PaymentRecord } from '../payments/record.ts';
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { type ResolverContext, viewIdOr } from './context.ts';
+import { type Defaults, type ResolverContext, viewIdOr } from './context.ts';
 import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
 import { Transaction } from './transaction.ts';
 
@@ -53,11 +53,11 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
-/** Errors: BAD_USER_INPUT if one of them is not a valid id. */
-const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({
-  bankId: validateId('bankId', bankId),
-  accountId: validateId('accountId', accountId),
-  viewId: validateId('viewId', viewId),
+/** The account that pays. Errors: BAD_USER_INPUT if one of its ids can be no segment of a path. */
+const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defaults: Defaults): ViewIds => ({
+  bankId: validateId('bankId', payment.bankId),
+  accountId: validateId('accountId', payment.accountId),
+  viewId: viewIdOr(defaults, viewId),
 });
 
 /** `id` and `status` of the bank's answer, if it sent them as text: the specification does not define that body. */
@@ -105,8 +105,7 @@ PaymentObject.implement({
     account: t.link(Account, {
       description: 'The account that pays.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ids: ({ bankId, accountId }, { viewId }, { defaults }) =>
-        validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)),
+      ids: (payment, { viewId }, { defaults }) => payerOf(payment, viewId, defaults),
     }),
     to: t.field({
       type: AccountRef,
@@ -122,9 +121,7 @@ PaymentObject.implement({
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
-        if (!transactionId) return null;
-        const { bankId, accountId } = payment;
-        return transactionIn(validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)), transactionId);
+        return transactionId ? transactionIn(payerOf(payment, viewId, defaults), transactionId) : null;
       },
     }),
     value: t.field({

@@ -23,7 +23,7 @@ interface Mutation {
 }
 
 interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutation {
-  /** The names of the ids in its path and input; by default those of the record's. */
+  /** The names of the ids in its path and input; by default those of the record. */
   readonly names?: readonly string[];
   /** The body, from that of the input; by default the same. */
   readonly body?: (body: Body<Write>, ids: Ids) => Body<Write>;
