@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Written so that an old Node can read it: the sources are TypeScript, which needs Node 24; the package has JavaScript,
-// which needs Node 22. If this Node is older, bankql runs with the Node that was installed with it.
+// Written so that an old Node can read it: the sources are TypeScript, which needs Node 24; the package has a bundle of JavaScript
+// (bin/bundle-command.ts), which needs Node 22. If this Node is older, bankql runs with the Node that was installed with it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
@@ -33,7 +33,7 @@ if (isFit) {
   const isKept = Module.enableCompileCache?.(kept).directory !== undefined;
   // The threads of a SQLite store do not inherit the call above, only the variable.
   if (isKept) process.env.NODE_COMPILE_CACHE ??= kept;
-  await import(isSource ? '../src/main.ts' : '../dist/main.js');
+  await import(isSource ? '../src/main.ts' : '../command/main.js');
 } else {
   const node = bundledNode();
   if (node === null) {
