@@ -82,16 +82,6 @@ describe('makeTransaction', () => {
     expect(fixture.bank.lines()).toEqual([transfer, readPayee, readPayee]);
   });
 
-  test('makes the `from` of the bank’s interface of the account that pays, at the bank that is named', async () => {
-    await using fixture = await start();
-    fixture.bank.on(transfer.replace('BANK', 'B2'), { body: {} });
-    await fixture.ask(
-      'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { payment { state } } }',
-      { input: { ...input, bankId: 'B2' } },
-    );
-    expect(sentJson(onlyCall(fixture.bank))).toMatchObject({ from: { bank_id: 'B2', account_id: 'A' } });
-  });
-
   test('keeps who was paid if the caller may not read their account', async () => {
     await using fixture = await start();
     fixture.bank.on(readPayee, { status: 403, body: { message: 'not yours' } });
