@@ -13,7 +13,10 @@ export const errorCodes = {
   BAD_USER_INPUT: final('client', 'An argument is invalid; no call was made for it.'),
   MISSING_CREDENTIALS: final('client', 'A credential that the operation needs is absent.'),
   UNAUTHENTICATED: final('client', 'The credentials were not accepted.'),
-  FORBIDDEN: final('client', 'The bank does not allow it to this caller.'),
+  FORBIDDEN: final(
+    'client',
+    "The bank does not allow it to this caller, or the caller's token does not allow to pay.",
+  ),
   NOT_FOUND: final('client', 'The bank has no such record.'),
   BANK_REJECTED: final('client', 'The bank refused the request.'),
   CONFLICT: final('client', 'The record is no longer the version that the update was meant for.'),

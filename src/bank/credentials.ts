@@ -10,6 +10,8 @@ export interface Credentials {
   readonly authId: string | null;
   /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
+  /** Whether the caller may make payments (default: it may). */
+  readonly mayPay?: boolean;
   /** Under whose name it is counted. Absent if it is not known how the caller got these credentials. */
   readonly identity?: Identity;
   /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
@@ -89,6 +91,7 @@ export class RequestCredentials implements Credentials {
   readonly authProviderName: string | null;
   readonly authId: string | null;
   readonly isProven: boolean;
+  readonly mayPay: boolean;
   readonly claims: Credentials['claims'];
   /** For whom its calls count. */
   readonly caller: Caller;
@@ -101,6 +104,7 @@ export class RequestCredentials implements Credentials {
     this.authProviderName = credentials.authProviderName;
     this.authId = credentials.authId;
     this.isProven = credentials.isProven ?? false;
+    this.mayPay = credentials.mayPay ?? true;
     this.claims = credentials.claims;
     this.caller = caller;
   }

@@ -41,7 +41,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
   const persisted =
     values.PERSISTED_DOCUMENTS === undefined
       ? null
-      : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+      : { path: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
   const sandboxId = bank === null ? sandboxBankId : null;
   const { WORKERS: workers } = values;
   const shareOf = (total: number) => Math.ceil(total / workers);
@@ -128,7 +128,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     identity: identityOf(values),
     /** How many REST calls each caller may make; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
-    /** The manifest of documents that requests name by id; null for none. */
+    /** The manifests of documents that requests name by id; null for none. */
     persisted,
     // GraphiQL needs a server that accepts documents' texts.
     graphiql: explores && persisted?.only !== true,
@@ -195,6 +195,7 @@ function identityOf(values: Values): JwtOptions | null {
     algorithms: jwtAlgorithms,
     providerClaim,
     authIdClaim,
+    paymentScope: values.IDENTITY_PAYMENT_SCOPE ?? null,
     claims: Object.values(viewerOf(values)).flatMap((template) =>
       template === null ? [] : claimsOf(template),
     ),

@@ -57,6 +57,8 @@ export const anyFlag = z.stringbool({
 
 export const flag = (fallback: boolean) => anyFlag.default(fallback);
 
+export const flagOrLog = z.union([z.literal('log'), anyFlag], 'give on, off or log.').default(false);
+
 export const oneOf = <const T extends readonly string[]>(words: T) =>
   z
     .string()
@@ -92,6 +94,12 @@ export const identityClaims = z
   .string()
   .transform((text) => text.split(/\s+/))
   .pipe(z.tuple([z.string(), z.string()], 'give two names of claims, such as bank_provider sub.'))
+  .optional();
+
+/** A word of a token's scope (RFC 6749). */
+export const scopeWord = z
+  .string()
+  .regex(/^[!#-[\]-~]+$/, "give one word of a token's scope, such as payments.")
   .optional();
 
 /** An id that can be a segment of a path. */

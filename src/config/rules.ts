@@ -109,6 +109,7 @@ const onlyForTokens = [
   'IDENTITY_ISSUER',
   'IDENTITY_AUDIENCE',
   'IDENTITY_CLAIMS',
+  'IDENTITY_PAYMENT_SCOPE',
 ] as const;
 
 function checkCallers(values: Values, refuse: Refuse): void {

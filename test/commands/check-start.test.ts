@@ -15,7 +15,7 @@ const fileWith = (name: string, content: string | Buffer): string => {
   writeFileSync(file, content);
   return file;
 };
-mkdirSync(join(folder, 'data'));
+for (const name of ['data', 'apps', 'broken-apps']) mkdirSync(join(folder, name));
 
 type Given = Readonly<Record<string, string>>;
 
@@ -31,6 +31,10 @@ const tokens = {
 };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 const manifest = JSON.stringify({ a: '{ bank { bankId } }' });
+fileWith('apps/ios-4.1.json', manifest);
+fileWith('apps/ios-4.2.json', manifest);
+fileWith('broken-apps/ios-4.1.json', manifest);
+fileWith('broken-apps/ios-4.2.json', JSON.stringify({ a: '{ gone }', b: '{' }));
 const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
 /** Null if the start succeeds, else the line that it ends with. */
@@ -91,6 +95,9 @@ test.each<Given>([
   { METRICS_PORT: 'tcp://10.0.0.1:80' },
   { PERSISTED_DOCUMENTS: fileWith('marked.json', `\uFEFF${manifest}`) },
   { PERSISTED_DOCUMENTS: fileWith('utf16.json', Buffer.from(manifest, 'utf16le')) },
+  { PERSISTED_DOCUMENTS: `${folder}/apps`, PERSISTED_ONLY: 'log' },
+  { PERSISTED_DOCUMENTS: `${folder}/broken-apps` },
+  { PERSISTED_DOCUMENTS: `${folder}/data` },
   { LOG_LEVEL_FILE: 'level', LIMIT_DEPTH: '3' },
   { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
   { ...real, STATE_URL: '', BANK_BASE_URL: 'http://127.0.0.1:9', NODE_ENV: 'production' },

@@ -19,8 +19,10 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     algorithms: expect.not.arrayContaining(['HS256', 'none']),
     providerClaim: 'iss',
     authIdClaim: 'sub',
+    paymentScope: null,
     claims: [],
   });
+  expect(readConfig({ ...jwt, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe('payments');
   expect(readConfig({ ...jwt, IDENTITY_CLAIMS: 'bank_provider customer' }).identity).toMatchObject({
     providerClaim: 'bank_provider',
     authIdClaim: 'customer',
@@ -57,6 +59,15 @@ test.each<[string, Record<string, string>]>([
     'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
     { IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
   ],
+  [
+    'IDENTITY_PAYMENT_SCOPE=payments cannot be used: it needs IDENTITY=jwt',
+    { IDENTITY_PAYMENT_SCOPE: 'payments' },
+  ],
+  [
+    'IDENTITY_PAYMENT_SCOPE=payments cannot be used: it needs IDENTITY=jwt',
+    { IDENTITY: 'headers', IDENTITY_PAYMENT_SCOPE: 'payments' },
+  ],
+  ['IDENTITY_PAYMENT_SCOPE=a b cannot be used: give one word', { ...jwt, IDENTITY_PAYMENT_SCOPE: 'a b' }],
   ['IDENTITY=jws cannot be used', { ...jwt, IDENTITY: 'jws' }],
   ['RATE_LIMIT=300 cannot be used', { RATE_LIMIT: '300' }],
   ['NODE_ENV=prod cannot be used: give production', { NODE_ENV: 'prod' }],
@@ -74,6 +85,8 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
   ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
+  ['PERSISTED_ONLY=log cannot be used: name the manifest', { PERSISTED_ONLY: 'log' }],
+  ['PERSISTED_ONLY=warn cannot be used: give on, off or log.', { PERSISTED_ONLY: 'warn' }],
   [
     'NODE_TLS_REJECT_UNAUTHORIZED=0 cannot be used: with a bank, certificates have to be checked',
     { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
@@ -112,9 +125,11 @@ test('limits of calls and documents are off unless set; without texts there is n
   expect([config.rateLimit, config.persisted]).toEqual([null, null]);
   expect(readConfig({ RATE_LIMIT: '300/60' }).rateLimit).toEqual({ calls: 300, seconds: 60 });
   const persisted = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: '1' });
-  expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });
+  expect(persisted.persisted).toEqual({ path: 'manifest.json', only: true });
   expect(persisted.graphiql).toBe(false);
   expect(readConfig({ PERSISTED_DOCUMENTS: 'manifest.json' }).graphiql).toBe(true);
+  const logged = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: 'log' });
+  expect([logged.persisted?.only, logged.graphiql]).toEqual(['log', true]);
 });
 
 test('a template of the viewer may name claims only where tokens are verified', () => {
