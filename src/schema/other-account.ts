@@ -17,7 +17,7 @@ import type { ReadContext } from './context.ts';
 import { Payee } from './payee.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { restId } from './plugin/global-id.ts';
-import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
+import { itemId, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
 import { containsFolded, foldSearch } from './text-search.ts';
@@ -70,11 +70,8 @@ function loadOtherAccounts(
   if ((id === null || id === undefined) && text === null) return listed;
   const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>
-    context.lists.once(list, JSON.stringify(['counterparties', id, text]), () =>
-      madeFrom(
-        list,
-        list.filter((entry) => (id == null || entry.id === id) && isFound(entry)),
-      ),
+    context.lists.select(list, ['counterparties', id, text], () =>
+      list.filter((entry) => (id == null || entry.id === id) && isFound(entry)),
     ),
   );
 }

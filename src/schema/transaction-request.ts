@@ -13,7 +13,6 @@ import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
-import { madeFrom } from './plugin/list-item.ts';
 import { Transaction } from './transaction.ts';
 
 /** The bank's identifier is an address. */
@@ -61,11 +60,8 @@ function findRequests(
     !(request instanceof Error) &&
     (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
     (!since || (timeOf(request.start_date) ?? -Infinity) >= since.getTime());
-  return listed.then((list) =>
-    lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () =>
-      madeFrom(list, list.filter(isWanted)),
-    ),
-  );
+  const name = ['requests', wanted && [...wanted], since];
+  return listed.then((list) => lists.select(list, name, () => list.filter(isWanted)));
 }
 
 /** The time in milliseconds since 1970; null if the text cannot be read. */
