@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 
 /** A JSON Schema of a tool's arguments, as far as GraphQL's types need one. Each has a `type`: some models refuse others. */
-export interface JsonSchema {
+interface JsonSchema {
   readonly type: string | readonly string[];
   readonly description?: string;
   readonly enum?: readonly (string | null)[];

@@ -34,7 +34,7 @@ export interface Tool {
 }
 
 /** The variable that has the idempotency key of a payment, or the whole input with the key as a member. */
-export interface KeyPlace {
+interface KeyPlace {
   readonly variable: string;
   readonly isMember: boolean;
 }

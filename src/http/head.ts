@@ -71,7 +71,7 @@ export interface GraphiQLFile {
 }
 
 /** Where the tools for agents are. */
-export const toolsPath = '/mcp';
+const toolsPath = '/mcp';
 
 /** What is served beside GraphQL. */
 interface Served {
