@@ -8,9 +8,8 @@ import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
-import { ConfigError } from './config-error.ts';
-import { type Environment, readVariables, unknownVariables } from './environment.ts';
-import { acceptedCertificates, contradictions, stateUrlOf } from './rules.ts';
+import { ConfigError, type Environment, readVariables, unknownVariables } from './environment.ts';
+import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */
@@ -28,8 +27,9 @@ export function readConfig(environment: Environment, limits: Limits = fixedLimit
   const all = [
     ...problems,
     // Contradictions that follow from an unusable value are not reported.
-    ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
-    ...acceptedCertificates(environment, values),
+    ...contradictions(environment, values).filter(
+      ({ involved }) => !involved.some((name) => isBad.has(name)),
+    ),
     ...unknownVariables(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
