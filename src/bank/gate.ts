@@ -29,10 +29,6 @@ class Count {
   constructor(most: number) {
     this.most = most;
   }
-
-  get isFull(): boolean {
-    return this.taken >= this.most;
-  }
 }
 
 /** The counts of a bank operation, for metrics. */
@@ -78,7 +74,7 @@ const done = Promise.resolve();
 
 /** Whether a waiting call may fit: the calls of a saturated operation are not looked at, however many wait. */
 function mayFit(operations: ReadonlyMap<string, Count>): boolean {
-  for (const count of operations.values()) if (count.waiting > 0 && !count.isFull) return true;
+  for (const { waiting, taken, most } of operations.values()) if (waiting > 0 && taken < most) return true;
   return false;
 }
 
@@ -180,7 +176,7 @@ export class Gate {
   /** Lets a call through if it fits as a call of this caller. Returns whether it did. */
   #letThrough(entry: GateEntry, queue: CallerQueue): boolean {
     const places = this.#placesOf(entry.operation.id, queue);
-    for (const count of places) if (count.isFull) return false;
+    for (const { taken, most } of places) if (taken >= most) return false;
     for (const count of places) count.taken++;
     if (entry.waitsFor.length > 0) this.cancel(entry);
     entry.places = places;
@@ -286,8 +282,9 @@ export class Gate {
     while (this.#isFreed && mayFit(this.#operations)) {
       this.#isFreed = false;
       for (const group of this.#waiting) {
-        if (this.#all.isFull) break;
-        if (group.count.isFull || !mayFit(group.operations ?? this.#operations)) continue;
+        const { count, operations } = group;
+        if (this.#all.taken >= this.#all.most) break;
+        if (count.taken >= count.most || !mayFit(operations ?? this.#operations)) continue;
         try {
           // The group moves to the end: other groups are served before its next call.
           if (this.#serveOne(group) && this.#waiting.delete(group)) this.#waiting.add(group);
@@ -303,7 +300,7 @@ export class Gate {
   /** Lets the first fitting call of a group through. Returns whether there was one. */
   #serveOne(group: Group): boolean {
     for (const queue of group.waiting) {
-      if (queue.count.isFull) continue;
+      if (queue.count.taken >= queue.count.most) continue;
       for (const [operation, entries] of queue.waiting) {
         const [entry] = entries;
         if (entry === undefined || !this.#letThrough(entry, queue)) continue;
