@@ -1,6 +1,5 @@
 import { record } from '../contract/record.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
 
 /** A bank has no record to read: it is its code. The files of the records add the fields that lead to them. */
 const bank = record('Bank', 'A bank. All its data is read through it.', {});
@@ -22,6 +21,5 @@ builder.queryField('bank', (t) =>
     description:
       'A bank by its Swift bank code; the configured bank if none is given. bankql does not ask whether there is such a bank: what is read of another is NOT_FOUND.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
-    ids: (_root, { bankId }, { defaults }) => ({ bankId: bankIdOr(defaults, bankId) }),
   }),
 );

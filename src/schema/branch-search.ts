@@ -5,7 +5,6 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { madeFrom } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
 
@@ -101,7 +100,7 @@ export function branchSelection({
   const text = foldSearch(search);
   if (!near && text === null) return null;
   const name = JSON.stringify(['branches', filter?.id, filter?.name, near, text]);
-  return (list, lists) => lists.once(list, name, () => madeFrom(list, select(list, near, text)));
+  return (list, lists) => lists.select(list, name, () => select(list, near, text));
 }
 
 function select(list: readonly Branch[], near: Near, text: string | null): Branch[] {

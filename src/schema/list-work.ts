@@ -6,6 +6,11 @@ interface ListWorkOptions extends SlicedOperation {
   readonly budget: Pick<AnswerBudget, 'spendSearch'>;
 }
 
+const sources = new WeakMap<object, object>();
+
+/** The bank's list from which a list was selected: it decides what identifies an entry of that one too. */
+export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
+
 /**
  * Work over whole lists that adds few values to the answer: filters, sorts, searches. Each is done once in an operation for the
  * same list and name, is charged to the operation's budget by the number of entries, and is done when there is time
@@ -25,6 +30,15 @@ export class ListWork {
    */
   once<Result>(list: readonly unknown[], name: string, work: () => Result): Promise<Result> {
     return this.shared(list, name, () => this.run(list.length, work));
+  }
+
+  /** The entries that a search selects from the bank's list, or sorts. Errors: AnswerLimitError; those of the search. */
+  select<Item>(list: readonly Item[], name: string, search: () => Item[]): Promise<Item[]> {
+    return this.once(list, name, () => {
+      const selected = search();
+      sources.set(selected, sourceOf(list));
+      return selected;
+    });
   }
 
   /** Does work that takes as long as this number of list entries. Errors: AnswerLimitError; those of the work. */

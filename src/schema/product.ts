@@ -10,17 +10,11 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
-import { listOf } from './plugin/fields.ts';
-import type { ListedTypes } from './plugin/node.ts';
-import { versionOf } from './record-version.ts';
 import { omitNullish } from './request-body.ts';
 
 /** Products by bank and product id. One without an id of its own is looked up in the list of all products. */
-type ProductTypes = ListedTypes<readonly [typeof Bank, 'productId'], ProductRecord>;
-
-export const Product = builder.bankRef<ProductTypes>(product, {
+export const Product = builder.bankRef(product, {
   key: [Bank, 'productId'],
-  version: productVersion,
   read: { operation: getProduct, load: (ids, { session }) => session.loaders.product.load(ids) },
   list: { operation: postProducts, load: loadAll },
 });
@@ -59,11 +53,6 @@ function queryOf(
       'filter',
     );
   return omitNullish({ id, name });
-}
-
-/** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-function productVersion(record: ProductRecord): string {
-  return versionOf(product, { ...record, bank_id: listOf(record.bank_id) });
 }
 
 builder.bankNode(Product);
