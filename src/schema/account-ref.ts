@@ -19,7 +19,7 @@ builder.objectFields(AccountRef, (t) => ({
   }),
   counterparty: t.field({
     type: OtherAccount,
-    description: 'The payee as a counterparty; null if the payer has no such counterparty.',
+    description: 'The payee as a counterparty of the payer; null if it is none.',
     resolve: (part, _args, { bankql }) => findCounterparty(part, bankql),
   }),
 }));

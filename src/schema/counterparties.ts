@@ -20,13 +20,12 @@ import type { Part } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import { shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
-import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
+import { containsFolded, foldSearch } from './text-search.ts';
 
 /** Which counterparty is meant, and whom it pays. */
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
-  description:
-    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list.',
+  description: 'Selects counterparties.',
   fields: (t) => ({
     iban: t.string({
       description: 'The international account number, in any case, with or without spaces.',
@@ -41,7 +40,7 @@ export const counterpartySearch = builder.args((t) => ({
     description: 'Only counterparties with this IBAN, this id, or both.',
   }),
   search: t.string({
-    description: `Only those with this text in their holder's name or IBAN, in up to ${maxSearchLength} characters. Case and accents do not matter.`,
+    description: "Only those with this text in the holder's name or IBAN, in any case.",
   }),
 }));
 
@@ -73,7 +72,7 @@ export function loadOtherAccounts(
   if ((id === null || id === undefined) && text === null) return listed;
   const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>
-    context.lists.select(list, JSON.stringify(['counterparties', id, text]), () =>
+    context.lists.select(list, ['counterparties', id, text], () =>
       list.filter((entry) => (id == null || entry.id === id) && isFound(entry)),
     ),
   );

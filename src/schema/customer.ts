@@ -19,14 +19,14 @@ builder.bankNode(Customer, {
       entries: ({ record }) => record.bank_id,
     }),
     accounts: t.bankList(Account, {
-      description: 'The accounts that the customer may see; an error for a customer who is not the viewer.',
+      description: "The customer's accounts; an error unless the customer is the viewer.",
       ids: (customer, args, context) => ({
         ...viewerWhoIs(customer, args, context),
         scope: 'permissions' as const,
       }),
     }),
     messages: t.bankList(Message, {
-      description: "The bank's messages to the customer; an error for a customer who is not the viewer.",
+      description: "The bank's messages; an error unless the customer is the viewer.",
       ids: viewerWhoIs,
     }),
   }),

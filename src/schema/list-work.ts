@@ -32,10 +32,10 @@ export class ListWork {
     return this.shared(list, name, () => this.run(list.length, work));
   }
 
-  /** The entries that a search selects from the bank's list, or sorts. Errors: AnswerLimitError; those of the search. */
-  select<Item>(list: readonly Item[], name: string, search: () => Item[]): Promise<Item[]> {
-    return this.once(list, name, () => {
-      const selected = search();
+  /** Entries of the bank's list, found by work that `name` identifies: what identifies an entry in the bank's list does so here. */
+  select<Item>(list: readonly Item[], name: readonly unknown[], work: () => Item[]): Promise<Item[]> {
+    return this.once(list, JSON.stringify(name), () => {
+      const selected = work();
       sources.set(selected, sourceOf(list));
       return selected;
     });

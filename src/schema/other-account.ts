@@ -25,8 +25,7 @@ builder.bankNode(OtherAccount, {
   omit: ['version'],
   fields: (t) => ({
     linkedAccount: t.link(Account, {
-      description:
-        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null.",
+      description: "The counterparty's account; null if it is at another bank.",
       args: {
         viewId: t.arg.id({
           description: "The view through which it is read; the counterparty's by default.",
@@ -37,8 +36,7 @@ builder.bankNode(OtherAccount, {
     }),
     payee: t.field({
       type: Payee,
-      description:
-        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code.",
+      description: 'For `to` of a payment; null if the bank does not identify the account.',
       extensions: calls(getOtherAccounts),
       resolve: (other, _args, { bankql }) => payeeOf(other, bankql),
     }),

@@ -38,11 +38,8 @@ export function findRequests(
     !(request instanceof Error) &&
     (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
     (!since || (timeOf(request.start_date) ?? -Infinity) >= since.getTime());
-  return listed.then((list) =>
-    lists.select(list, JSON.stringify(['requests', wanted && [...wanted], since]), () =>
-      list.filter(isWanted),
-    ),
-  );
+  const name = ['requests', wanted && [...wanted], since];
+  return listed.then((list) => lists.select(list, name, () => list.filter(isWanted)));
 }
 
 /** The time in milliseconds since 1970; null if the text cannot be read. */
@@ -53,7 +50,7 @@ const timeOf = (text: RequestRecord['start_date']): number | null =>
 export const endOf = ({ end_date, start_date }: RequestRecord) => timeOf(end_date) ?? timeOf(start_date);
 
 export const idPage = builder.args((t) => ({
-  first: t.int({ description: 'The maximum number of entries. All if it is left out.' }),
+  first: t.int({ description: 'The maximum number of entries; all if it is left out.' }),
   after: t.id({ description: 'The `transactionId` of the last entry of the previous page.' }),
 }));
 

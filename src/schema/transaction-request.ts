@@ -27,7 +27,7 @@ builder.bankNode(TransactionRequest, {
     }),
     to: t.field({
       type: AccountRef,
-      description: 'The payee. Null if the bank does not name it.',
+      description: 'The payee; null if the bank does not name it.',
       extensions: { rest: { member: 'body.to' } },
       resolve: ({ record, bankId, accountId, viewId }) => {
         const to = unwrap(unwrap(record.body)?.to);
@@ -36,13 +36,12 @@ builder.bankNode(TransactionRequest, {
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'The amount. Null if the bank does not name it.',
+      description: 'The amount; null if the bank does not name it.',
       extensions: { rest: { member: 'body.value' } },
       resolve: ({ record }) => unwrap(record.body)?.value,
     }),
     transactions: t.links(Transaction, {
-      description:
-        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error.',
+      description: 'The transactions that `transactionIds` names, each once.',
       args: idPage,
       entries: transactionIdsOnPage,
     }),

@@ -54,7 +54,7 @@ builderProto.bankNode = function bankNode(
         ...bankFields(t, ref),
         ...parentFields(t, ref, through),
         version: t.string({
-          description: 'Opaque; changes with every field of the record. For `ifVersion`.',
+          description: 'Opaque, for `ifVersion`: changes with every field of the record.',
           resolve: ({ record }: { record: object }) => ref.version(record),
         }),
       };
