@@ -7,10 +7,7 @@ import { builder } from './builder.ts';
 export const Branch = builder.bankRef(branch, {
   key: [Bank, 'branchId'],
   plural: 'branches',
-  list: {
-    operation: getBranches,
-    load: ({ bankId }, { session }) => session.loaders.branches.load({ bankId }),
-  },
+  list: { operation: getBranches },
 });
 
 builder.bankNode(Branch);

@@ -52,7 +52,7 @@ function queryOf({ filter }: OtherAccountSearch): OtherAccountQuery | null {
   return omitNullish({ IBAN: compactIban(filter.iban), id: filter.id });
 }
 
-export function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccountRecord[]> {
+function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccountRecord[]> {
   return session.loaders.otherAccounts.load(account);
 }
 

@@ -8,7 +8,7 @@ import { viewerWhoIs } from './viewer-ids.ts';
 /** Customers by bank and customer id. */
 export const Customer = builder.bankRef(customer, {
   key: [Bank, 'customerId'],
-  read: { operation: getCustomer, load: (ids, { session }) => session.loaders.customer.load(ids) },
+  read: getCustomer,
 });
 
 builder.bankNode(Customer, {

@@ -6,10 +6,7 @@ import { builder } from './builder.ts';
 export const Message = builder.bankRef(message, {
   key: [Bank, 'messageId'],
   bankIdField: null,
-  list: {
-    operation: getMessagesOwner,
-    load: ({ bankId }, { session }) => session.loaders.messagesOwner.load({ bankId }),
-  },
+  list: { operation: getMessagesOwner },
 });
 
 builder.bankNode(Message, { omit: ['bankId', 'bank', 'version'] });

@@ -7,10 +7,7 @@ const Metadata = builder.bankRef(metadataEntry, {
   key: [{ name: 'query', schema: metadataQuery }, 'metadataId'],
   bankIdField: null,
   plural: 'metadata entries',
-  list: {
-    operation: postMetadata,
-    load: ({ query }, { session }) => session.loaders.postMetadata.load({ query }),
-  },
+  list: { operation: postMetadata },
 });
 
 builder.bankNode(Metadata, { omit: ['version'] });

@@ -5,7 +5,6 @@ import {
   counterpartySearch,
   findOtherAccount,
   linkedAccountOf,
-  loadAll,
   loadOtherAccounts,
   payeeOf,
 } from './counterparties.ts';
@@ -17,7 +16,7 @@ export const OtherAccount = builder.bankRef(otherAccount, {
   key: [Account, 'otherAccountId'],
   noun: 'counterparty',
   plural: 'counterparties',
-  list: { operation: getOtherAccounts, load: loadAll, find: findOtherAccount },
+  list: { operation: getOtherAccounts, find: findOtherAccount },
 });
 
 builder.bankNode(OtherAccount, {

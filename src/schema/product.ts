@@ -6,7 +6,7 @@ import { findProducts, loadAll, productSearch } from './product-search.ts';
 /** Products by bank and product id. One without an id of its own is looked up in the list of all products. */
 export const Product = builder.bankRef(product, {
   key: [Bank, 'productId'],
-  read: { operation: getProduct, load: (ids, { session }) => session.loaders.product.load(ids) },
+  read: getProduct,
   list: { operation: postProducts, load: loadAll },
 });
 

@@ -4,7 +4,7 @@ import { getTransactionsRequest, transactionRequest } from '../contract/transact
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { findRequests, idPage, loadRequests, requestSearch, transactionIdsOnPage } from './request-search.ts';
+import { findRequests, idPage, requestSearch, transactionIdsOnPage } from './request-search.ts';
 import { Transaction } from './transaction.ts';
 
 /** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
@@ -12,7 +12,7 @@ export const TransactionRequest = builder.bankRef(transactionRequest, {
   key: [Account, 'resourceUrl'],
   bankIdField: null,
   plural: 'transaction requests',
-  list: { operation: getTransactionsRequest, load: loadRequests },
+  list: { operation: getTransactionsRequest },
 });
 
 builder.bankNode(TransactionRequest, {

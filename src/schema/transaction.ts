@@ -7,7 +7,7 @@ import { OtherAccount } from './other-account.ts';
 export const Transaction = builder.bankRef(transaction, {
   key: [Account, 'transactionId'],
   plural: 'known transactions',
-  read: { operation: getTransaction, load: (ids, { session }) => session.loaders.transaction.load(ids) },
+  read: getTransaction,
 });
 
 builder.bankNode(Transaction, {

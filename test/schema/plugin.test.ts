@@ -86,8 +86,8 @@ test('an AccountRef works in any record, and leads to the account and the counte
 const wrongUses = () => {
   builder.bankRef(order, {
     key: [Account, 'orderId'],
-    // @ts-expect-error A read has the ids of the key, and no others.
-    read: { load: async ({ customerId }) => ({ id: customerId }) },
+    // @ts-expect-error A list is identified by the ids of the key, and no others.
+    list: { operation: getBranches, load: async ({ customerId }) => [{ id: customerId }] },
   });
   builder.objectFields(Account, (t) => ({
     // @ts-expect-error Neither the parent nor the arguments have all ids of the key.

@@ -209,11 +209,11 @@ export function follow<Other = never>(
   if (!record) return ids;
   const reading = read(ref, ids, context);
   const early = resolveEarly(ids, context, info, index);
-  const { own, options } = ref;
+  const { own, list, read: one } = ref;
   // What another text than the own id finds is the same node as in the list.
-  const isFoundOtherwise = ref.isOnlyListed && options.list?.find !== undefined;
+  const isFoundOtherwise = ref.isOnlyListed && list?.find !== undefined;
   const toNode = (record: Values): Node => {
-    if (options.read !== undefined) noteOtherId(context, options.read.operation, ids[own], record);
+    if (one !== undefined) noteOtherId(context, one.operation, ids[own], record);
     const id = isFoundOtherwise ? (ref.idIn(record) ?? ids[own]) : ids[own];
     if (id === ids[own]) return keepEarlyResults({ ...ids, record }, early);
     // What other ids led to is resolved again.
@@ -227,7 +227,7 @@ export function follow<Other = never>(
 
 /** Reads a record by its ids, alone or in its list. */
 function read(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Values> {
-  const { read, list } = ref.options;
+  const { read, list } = ref;
   if (read !== undefined) return read.load(ids, context);
   if (list === undefined) return Promise.resolve({});
   return list.load(ids, context).then((entries: readonly Values[]) => {
@@ -259,7 +259,7 @@ async function readByContent(
   contentHash: string,
   context: ReadContext,
 ): Promise<Node> {
-  const { list } = ref.options;
+  const { list } = ref;
   if (list === undefined) throw forged();
   const listIds = from?.ids ?? ids;
   const entries = await list.load(listIds, context);
@@ -272,7 +272,7 @@ async function readByContent(
  * of them may be the wrong one.
  */
 export async function readForUpdate(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Values> {
-  const { read: one, list } = ref.options;
+  const { read: one, list } = ref;
   if (one === undefined && list !== undefined) {
     const { operation } = list;
     const entries = ref.entriesWith(await list.load(ids, context), ids);

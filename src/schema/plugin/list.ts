@@ -71,7 +71,7 @@ fieldsProto.bankList = function bankList(
   ref: AnyBankRef,
   { ids, load, args, edge, ...options }: AnyListOptions,
 ) {
-  const { list } = ref.options;
+  const { list } = ref;
   const entriesOf: Load =
     load ?? ((listIds, _args, context) => list?.load(listIds, context) ?? Promise.resolve([]));
   const { own } = ref;
@@ -124,7 +124,7 @@ const connectionTo = (
           nodes: t.field({
             type: [ref],
             nullable: { list: false, items: true },
-            resolve: (ref.options.list === undefined
+            resolve: (ref.list === undefined
               ? (
                   { nodes }: Page<object, Values>,
                   _args: object,
@@ -143,7 +143,7 @@ const connectionTo = (
       },
       {
         fields: (t) => ({
-          ...(ref.options.list === undefined && {
+          ...(ref.list === undefined && {
             node: t.field({
               type: ref,
               resolve: ((

@@ -5,6 +5,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { metaOf, recordFields } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
 import type { Selection } from '../../executor/selection.ts';
+import { type Loaders, loaderName } from '../../loaders/loaders.ts';
 import type { ReadContext } from '../context.ts';
 import { sourceOf } from '../list-work.ts';
 import { versionOf } from '../record-version.ts';
@@ -16,18 +17,11 @@ import { type Needs, needsOf } from './look-ahead.ts';
 
 /** Types of records that have an identity. Clients can read them again by their global ids. */
 
-/** Reads a single record. */
-interface ReadOptions<T extends BankTypes> {
-  /** Its answers with another id than the one that was asked for count as drift. */
-  readonly operation: Operation;
-  /** Errors: those of the operation. */
-  readonly load: (ids: T['Path'], context: ReadContext) => Promise<T['Item']>;
-}
-
 /** Reads the whole list that contains a record. */
 interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
-  readonly load: (ids: T['ListIds'], context: ReadContext) => Promise<readonly T['Item'][]>;
+  /** By default the operation's loader. */
+  readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
   /** What identifies the list; by default the key without the own id. */
   readonly key?: readonly KeyPart[];
   /** The ids of an entry, if more than its own may differ from those of the list. They are checked. */
@@ -41,14 +35,23 @@ interface ListOptions<T extends BankTypes> {
 
 export interface RefOptions<T extends BankTypes> {
   readonly key: readonly KeyPart[];
-  /** Without it, a record is found in its list. */
-  readonly read?: ReadOptions<T>;
+  /** Reads a single record; without it, a record is found in its list. An answer with another id than was asked for counts as drift. */
+  readonly read?: Operation;
   readonly list?: ListOptions<T>;
   /** What it is called in descriptions; by default the name of the type. */
   readonly noun?: string;
   readonly plural?: string;
   /** If no argument takes the id of such a record. */
   readonly bankIdField?: null;
+}
+
+/** Errors: those of the operation. */
+type Load<Ids, Answer> = (ids: Ids, context: ReadContext) => Promise<Answer>;
+
+/** Reads by the loader of an operation, which takes the ids in its path. */
+function byLoader(operation: Operation): Load<object, never> {
+  const name = loaderName(operation) as keyof Loaders;
+  return (ids, { session }) => session.loaders[name].load(ids as never) as Promise<never>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any types.
@@ -67,7 +70,8 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly shape: z.ZodObject;
   readonly noun: string;
   readonly plural: string;
-  readonly options: RefOptions<T>;
+  readonly read: { readonly operation: Operation; readonly load: Load<T['Path'], T['Item']> } | undefined;
+  readonly list: (ListOptions<T> & { readonly load: Load<T['ListIds'], readonly T['Item'][]> }) | undefined;
   /** The type of the records to which it belongs. */
   readonly parent: AnyBankRef | null;
   readonly key: readonly KeyId[];
@@ -91,7 +95,8 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     this.shape = shape;
     this.noun = noun;
     this.plural = plural;
-    this.options = options;
+    this.read = read && { operation: read, load: byLoader(read) };
+    this.list = list && { load: byLoader(list.operation), ...list };
     this.parent = key.find((part) => part instanceof BankRef) ?? null;
     const own = ownIdIn(shape)?.name ?? key.findLast((part) => typeof part === 'string') ?? '';
     this.own = own;
@@ -112,7 +117,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
 
   /** The operation that reads a record. Errors: an Error for a type that nothing is read of. */
   get readOperation(): Operation {
-    const { operation } = this.options.read ?? this.options.list ?? {};
+    const { operation } = this.read ?? this.list ?? {};
     if (operation === undefined) throw new Error(`No operation reads a ${this.noun}`);
     return operation;
   }
@@ -157,7 +162,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     const id = linked[this.own];
     const isNamed =
       id !== null && (from?.list === undefined || this.entriesWith(from.list, linked).length <= 1);
-    if (this.options.list === undefined || (contentHash === undefined && isNamed))
+    if (this.list === undefined || (contentHash === undefined && isNamed))
       return this.names.map((name) => linked[name]);
     if (contentHash === undefined && record === undefined)
       throw new Error('An entry without an id of its own has to be read before it is identified');
@@ -169,7 +174,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   /** The ids in a global id's key. Errors: BAD_USER_INPUT. */
   idsOf(key: readonly unknown[]): Values & Listed {
     const contentHash = key.at(-1);
-    const isByContent = this.options.list !== undefined && key.at(-2) === null && isContentHash(contentHash);
+    const isByContent = this.list !== undefined && key.at(-2) === null && isContentHash(contentHash);
     const named = idsInKey(isByContent ? this.listKey : this.key, key);
     const ids = isByContent ? { ...named, [this.own]: null, contentHash, from: { ids: named } } : named;
     // Another form of the same key would be a second id of the same node.
@@ -185,7 +190,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
 
   /** An entry's name in cursors. Without ids, its content is its name. */
   nameOf(entry: object): string | null {
-    if (this.options.list === undefined) return (entry as Values)[this.own] as string;
+    if (this.list === undefined) return (entry as Values)[this.own] as string;
     if (this.#member !== undefined || entry instanceof Error) return this.idIn(entry);
     return contentHashOf(this.shape, entry);
   }
@@ -194,7 +199,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   entriesWith(list: readonly T['Item'][], ids: object): readonly T['Item'][] {
     const named =
       entriesByName(list, (entry) => this.idIn(entry)).get((ids as Values)[this.own] as string | null) ?? [];
-    const { idsIn } = this.options.list ?? {};
+    const { idsIn } = this.list ?? {};
     if (idsIn === undefined) return named;
     const idsOf = idsIn(list, ids);
     return named.filter((entry) => {
@@ -211,7 +216,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   ): (record: Exclude<T['Item'], Error>) => LinkedOf<T> {
     const { own } = this;
     const from = { ids, list: sourceOf(list) };
-    const { idsIn } = this.options.list ?? {};
+    const { idsIn } = this.list ?? {};
     if (idsIn === undefined) return (record) => ({ ...ids, [own]: this.idIn(record), from, under, record });
     const idsOf = idsIn(from.list, ids);
     return (record) => ({ ...ids, ...this.#checked(idsOf(record)), from, under, record });
