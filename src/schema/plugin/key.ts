@@ -20,7 +20,7 @@ export interface BankTypes {
 }
 
 /** Ids, with the record that they identify if it has been read. */
-export type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
+type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
 export type LinkedOf<T extends BankTypes> = Linked<T['Ids'], T['Item']>;
 
 /** A part of a key that is not the name of an id: what it may be. A text is an id of the bank all the same. */

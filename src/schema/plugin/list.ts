@@ -102,7 +102,7 @@ fieldsProto.bankList = function bankList(
   );
 } as typeof fieldsProto.bankList;
 
-export const totalCountDescription = 'The number of entries in the whole list, not only in this page.';
+const totalCountDescription = 'The number of entries in the whole list, not only in this page.';
 
 type AnyEdgeFields = (t: ObjectFields<{ cursor: string; node: unknown }>) => FieldMap;
 

@@ -44,7 +44,7 @@ function parseCursor(argument: string, cursor: string) {
 type NameOf<Item> = (entry: Item) => string | null;
 
 /** Creates an entry's object from its record and its position in the list. */
-export type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
+type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
 /** An entry of a page, as its GraphQL type reads it. */
 export interface Edge<Node> {
