@@ -24,8 +24,14 @@ interface Payload {
   readonly hasData: boolean;
 }
 
-/** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
-type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
+/**
+ * How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. A tool for agents
+ * that pays is `asked` if its answer is the question, and `not agreed` if the person declined.
+ */
+type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left' | ToolOutcome;
+
+/** How a call of a tool ended without an answer of its operation. */
+export type ToolOutcome = 'asked' | 'not agreed';
 
 /** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */
 export class OperationActivity implements ReadUsage {
@@ -82,6 +88,13 @@ export class OperationActivity implements ReadUsage {
     this.bytes = bytes;
     const hasData = Object.values(data ?? {}).some((field) => field !== null);
     this.#conclude([...codesOf(errors), ...this.#codesInData], hasData);
+  }
+
+  /** Records the answer around that of a tool. `outcome`: null if its operation was executed, and `answered` was called. */
+  answeredTool(status: number, bytes: number, outcome: 'ok' | ToolOutcome | null): void {
+    this.status = status;
+    this.bytes = bytes;
+    if (outcome !== null) this.outcome = outcome;
   }
 
   /** Records that one of several results is sent. */

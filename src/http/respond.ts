@@ -79,7 +79,7 @@ export interface RespondOptions {
 }
 
 /** The request that is answered, and its client. */
-interface Respondent {
+export interface Respondent {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
