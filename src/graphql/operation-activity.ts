@@ -12,7 +12,7 @@ export type ObservedOperation = Pick<
 
 interface AnsweredResult {
   readonly status: number;
-  readonly body: string | Buffer;
+  readonly bytes: number;
   readonly result: ExecutionResult;
 }
 
@@ -83,9 +83,9 @@ export class OperationActivity implements ReadUsage {
   }
 
   /** Records the answer; a later answer replaces it. */
-  answered({ status, body, result: { data, errors } }: AnsweredResult): void {
+  answered({ status, bytes, result: { data, errors } }: AnsweredResult): void {
     this.status = status;
-    this.bytes = Buffer.byteLength(body);
+    this.bytes = bytes;
     const hasData = Object.values(data ?? {}).some((field) => field !== null);
     this.#conclude([...codesOf(errors), ...this.#codesInData], hasData);
   }
