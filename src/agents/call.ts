@@ -40,7 +40,7 @@ export interface Message {
   readonly sender: ToolsSender;
   /** It keeps to the tools that it began with. */
   readonly served: ServedTools;
-  /** How it ended; null if an operation was executed, and has reported it. */
+  /** How it ended; null if an operation was executed, and has reported it. A call is refused until it has ended in another way. */
   outcome: 'ok' | 'refused' | ToolOutcome | null;
 }
 
@@ -53,16 +53,30 @@ export interface CallOptions extends Pick<YogaOptions, 'payments'> {
 /** The name under which the answer to the question comes back. */
 const asked = 'confirmation';
 
-/** The result of a tool that reads. */
-export async function read(tool: Tool, given: Arguments, message: Message): Promise<CallToolResult> {
-  return resultOf(await execute(tool, given, message), message);
+/** The parts of a request that answer a question. */
+type Answers = Pick<ServerContext['mcpReq'], 'inputResponses' | 'requestState'>;
+
+/** The result of a tool. `answers`: null if the client cannot be asked. Never rejects: the SDK would show any error to the client, and log none. */
+export async function callTool(
+  tool: Tool,
+  given: Arguments,
+  answers: Answers | null,
+  message: Message,
+  options: CallOptions,
+): Promise<CallToolResult | InputRequiredResult> {
+  try {
+    if (tool.key === null) return resultOf(await execute(tool, given, message), message);
+    return answers === null ? refusal(tooOld) : await pay(tool, given, answers, message, options);
+  } catch (error) {
+    return resultOf(message.served.toErrorResult(error), message);
+  }
 }
 
 /** Asks, or pays what was agreed to. Nothing is sent before that. */
-export async function pay(
+async function pay(
   tool: Tool,
   given: Arguments,
-  { inputResponses, requestState }: ServerContext['mcpReq'],
+  { inputResponses, requestState }: Answers,
   message: Message,
   { payments, secret, now = Date.now }: CallOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -88,19 +102,14 @@ export async function pay(
   return inputRequired({ inputRequests: { [asked]: form }, requestState: question.state });
 }
 
+/** Errors: BAD_USER_INPUT for arguments that the tool does not have. */
 function execute(
   tool: Tool,
   given: Arguments,
   { sender: { credentials, holder, activity, fetchRequest }, served }: Message,
   confirmation: Confirmation | null = null,
 ): ExecutionResult | Promise<ExecutionResult> {
-  let variables: Arguments;
-  try {
-    variables = variablesOf(tool, given);
-  } catch (error) {
-    return served.toErrorResult(error);
-  }
-  const params = { documentId: tool.name, operationName: tool.name, variables };
+  const params = { documentId: tool.name, operationName: tool.name, variables: variablesOf(tool, given) };
   const payments = confirmation?.payments;
   return served.execute(params, { credentials, holder, activity, payments }, fetchRequest);
 }
@@ -160,7 +169,7 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
 const hasFailed = ({ data, errors }: ExecutionResult): boolean =>
   errors !== undefined && Object.values(data ?? {}).every((field) => field === null);
 
-export const refusal = (text: string): CallToolResult => ({
+const refusal = (text: string): CallToolResult => ({
   content: [{ type: 'text', text }],
   isError: true,
 });
@@ -168,5 +177,5 @@ export const refusal = (text: string): CallToolResult => ({
 const declined =
   'The person did not agree to this payment. Nothing was sent. Do not ask again unless the person wants it.';
 
-export const tooOld =
+const tooOld =
   'Nothing was sent: a payment needs a question to the person, which this client cannot ask. It needs the protocol of 2026-07-28 with form elicitation.';
