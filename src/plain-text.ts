@@ -30,12 +30,16 @@ export const withoutLineEnds = (text: string): string =>
 
 const names: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
 
-/** A text in one line in which every character can be seen: controls, and white space other than a blank, are escaped. */
+/** A character as a name of it that everybody sees. */
+export const escaped = (character: string): string =>
+  names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`;
+
+/**
+ * A text in one line in which every character can be seen: controls, white space other than a blank, and what fonts show as nothing
+ * or do not have are escaped.
+ */
 export const visible = (text: string): string =>
-  text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
-    (character) => names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
+  text.replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu, escaped);
 
 /** Whether at most `edits` insertions, deletions or replacements of characters make one word the other. */
 function isSimilar(one: string, other: string, edits: number): boolean {

@@ -1,12 +1,28 @@
+import { withoutHeadOffice } from '../bank/ids.ts';
 import type { PaymentRecord } from '../payments/record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
-import { visible } from '../plain-text.ts';
+import { escaped, visible } from '../plain-text.ts';
 
-/** The model's text, or a bank's: in quotes, and so that each of its characters can be seen. */
-const quoted = (text: string): string => `"${visible(text.toWellFormed().replaceAll(/["\\]/g, '\\$&'))}"`;
+/** The quotes that end a text, and what looks like one of them. */
+const quotes =
+  /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
+
+/** What changes a neighbour: marks that belong to no letter, or are many on one, and a blank behind a blank. */
+const misleading = /(?<!\p{L}\p{M}{0,2})\p{M}|(?<= ) /gu;
+
+/** The model's text: in quotes, in one line, and so that each of its characters can be seen. */
+const quoted = (text: string): string =>
+  `"${visible(text.toWellFormed().replaceAll(quotes, '\\$&')).replaceAll(misleading, escaped)}"`;
+
+/** An id or a code: besides, a letter of another alphabet looks like no letter of this one. */
+const exactly = (text: string): string =>
+  `"${text
+    .toWellFormed()
+    .replaceAll(/["\\]/g, '\\$&')
+    .replaceAll(/[^ -~]|(?<= ) /gu, escaped)}"`;
 
 const accountOf = (accountId: string | null, bankId: string | null): string =>
-  `account ${quoted(accountId ?? '')} at ${bankId ? `bank ${quoted(bankId)}` : 'the bank that your bank chooses'}`;
+  `account ${exactly(accountId ?? '')} at ${bankId ? `bank ${exactly(bankId)}` : 'the bank that your bank chooses'}`;
 
 /** How many earlier payments a question names. */
 const maxNamed = 3;
@@ -20,13 +36,15 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   const sum =
     amount === null
       ? 'an amount that the bank decides'
-      : `${amount} ${/^[A-Z]{3}$/.test(currency ?? '') ? currency : quoted(currency ?? '')}`;
+      : `${amount} ${/^[A-Z]{3}$/.test(currency ?? '') ? currency : exactly(currency ?? '')}`;
   const lines = [
-    requestType === null ? `Pay ${sum}?` : `Request a payment of ${sum}, of the type ${quoted(requestType)}?`,
+    requestType === null
+      ? `Pay ${sum}?`
+      : `Request a payment of ${sum}, of the type ${exactly(requestType)}?`,
     `From: ${accountOf(payment.accountId, payment.bankId)}`,
     `To: ${accountOf(payment.toAccountId, payment.toBankId)}`,
     `Purpose: ${description === null ? 'none' : quoted(description)}`,
-    `Confirmation by the bank: ${challengeType === null ? 'as the bank decides' : quoted(challengeType)}`,
+    `Confirmation by the bank: ${challengeType === null ? 'as the bank decides' : exactly(challengeType)}`,
   ];
   if (made.length > 0)
     lines.push(
@@ -54,16 +72,21 @@ export function equalPayments(payment: PaymentPreview, records: readonly Payment
   };
 }
 
-type Comparable = Pick<
-  PaymentRecord,
-  'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount'
->;
+const isEqual = (payment: PaymentPreview, record: PaymentRecord): boolean =>
+  spelt(payment.accountId) === spelt(record.accountId) &&
+  spelt(payment.toAccountId) === spelt(record.toAccountId) &&
+  // Nothing more is known of a damaged record.
+  (record.damaged === true ||
+    (bankOf(payment.bankId) === bankOf(record.bankId) &&
+      bankOf(payment.toBankId || payment.bankId) === bankOf(record.toBankId || record.bankId) &&
+      spelt(payment.currency) === spelt(record.currency) &&
+      sumOf(payment) === sumOf(record)));
 
-const isEqual = (a: Comparable, b: Comparable): boolean =>
-  a.bankId === b.bankId &&
-  a.accountId === b.accountId &&
-  (a.toBankId || a.bankId) === (b.toBankId || b.bankId) &&
-  a.toAccountId === b.toAccountId &&
-  a.currency === b.currency &&
-  // 12.5 and 12.50 are the same sum.
-  (a.amount === null ? null : Number(a.amount)) === (b.amount === null ? null : Number(b.amount));
+/** A code as banks read it, whoever writes it: in upper case, without blanks. */
+const spelt = (code: string | null): string => (code ?? '').replaceAll(/\s/g, '').toUpperCase();
+
+const bankOf = (code: string): string => withoutHeadOffice(spelt(code));
+
+/** 12.5 and 12.50 are the same sum. */
+const sumOf = ({ amount }: Pick<PaymentRecord, 'amount'>): number | null =>
+  amount === null ? null : Number(amount);
