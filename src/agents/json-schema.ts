@@ -76,7 +76,7 @@ const objectSchema = (members: readonly Member[]): ObjectSchema => ({
   additionalProperties: false,
 });
 
-/** A member of this type. It may be null unless its type says otherwise. No input of the schema contains itself (test/agents/json-schema.test.ts). */
+/** A member of this type. It may be null unless its type says otherwise. No input of the schema contains itself (test/agents/tools.test.ts). */
 function schemaOf(type: GraphQLInputType, isNullable = true): JsonSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType, false);
   const typed = (name: string) => ({ type: isNullable ? [name, 'null'] : name });
