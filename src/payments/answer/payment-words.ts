@@ -135,13 +135,21 @@ export function speaksAgainst(said: string, outcome: Meaning, words: BankWords):
   return [text, ...clausesOf(text), ...single, ...pairs].some((part) => isAgainst(part, outcome, words));
 }
 
-function isAgainst(part: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
+/** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
+export function speaksOfExecution(said: string, words: BankWords): boolean {
+  if (taughtMeaning(said, words) === 'rejected') return false;
+  if (said.length > maxRead) return true;
+  const single = wordsOf(said);
+  if (single.some(isDuplicateWord)) return true;
+  return single.some((word) => meaningOf(word, words, false) === 'done') && !single.some(isNoWord);
+}
+
+function isAgainst(part: string, outcome: Meaning, words: BankWords): boolean {
   const folded = fold(part);
-  if (done.has(folded)) return false;
-  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
+  const meaning = meaningOf(folded, words, false);
+  if (meaning === 'done' || meaning === 'rejected') return meaning === 'rejected';
   const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
-  if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
-  return noWords.has(folded) || codeTexts.has(folded);
+  return (outcome === 'done' && isWaiting) || noWords.has(folded) || codeTexts.has(folded);
 }
 
 const clausesOf = (text: string): string[] => text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
