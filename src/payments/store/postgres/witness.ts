@@ -82,3 +82,6 @@ export async function lookFor(client: ClientBase, witness: Witness | null) {
   const isNewest = id !== null && created_at !== null && updated_at !== null;
   return { now, isThere, newest: isNewest ? { id, created_at, updated_at } : null };
 }
+
+export const lacks = ({ id, created_at }: Witness): string =>
+  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;
