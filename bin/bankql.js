@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Written so that an old Node can read it: the sources are TypeScript, which needs Node 24; the package has JavaScript,
-// which needs Node 22. If this Node is older, bankql runs with the Node that was installed with it.
+// Written so that an old Node can read it: the sources are TypeScript, which needs Node 24; the package has a bundle of JavaScript
+// (bin/bundle-command.ts), which needs Node 22. If this Node is older, bankql runs with the Node that was installed with it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
@@ -15,15 +15,12 @@ const isFit = major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 /** The Node of bankql's optional dependencies; null where none is for this machine. */
 function bundledNode() {
   const { platform, arch } = process;
-  const name = platform === 'win32' ? 'win' : platform;
-  for (const id of [`node-${name}-${arch}`, `node-bin-${name}-${arch}`]) {
-    try {
-      return createRequire(import.meta.url).resolve(`${id}/bin/node${platform === 'win32' ? '.exe' : ''}`);
-    } catch {
-      // The next one, if any.
-    }
+  const [name, end] = platform === 'win32' ? ['win', '.exe'] : [platform, ''];
+  try {
+    return createRequire(import.meta.url).resolve(`node-${name}-${arch}/bin/node${end}`);
+  } catch {
+    return null;
   }
-  return null;
 }
 
 if (isFit) {
@@ -33,7 +30,7 @@ if (isFit) {
   const isKept = Module.enableCompileCache?.(kept).directory !== undefined;
   // The threads of a SQLite store do not inherit the call above, only the variable.
   if (isKept) process.env.NODE_COMPILE_CACHE ??= kept;
-  await import(isSource ? '../src/main.ts' : '../dist/main.js');
+  await import(isSource ? '../src/main.ts' : '../command/main.js');
 } else {
   const node = bundledNode();
   if (node === null) {

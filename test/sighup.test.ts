@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { credentials } from './support/bankql.ts';
@@ -82,6 +82,37 @@ test('the manifest is read anew; a bad one leaves a line, and what was read befo
     { level: 50, what: 'persisted documents', reason: expect.stringContaining('document third') },
   ]);
   expect(await Promise.all(['second', 'third'].map(ask))).toEqual(['Query', 'PERSISTED_DOCUMENT_REQUIRED']);
+});
+
+test('a version of an app is retired when its manifest leaves the folder; a clash leaves a line, and all stay', async () => {
+  const apps = join(folder, 'apps');
+  mkdirSync(apps);
+  const write = (app: string, documents: object) =>
+    writeFileSync(join(apps, `${app}.json`), JSON.stringify(documents));
+  write('ios-4.1', { both: '{ __typename }', old: '{ old: __typename }' });
+  write('ios-4.2', { both: '{ __typename }', new: '{ new: __typename }' });
+  await using bankql = await startProcess({ PERSISTED_DOCUMENTS: apps, PERSISTED_ONLY: 'on' });
+  const served = async () => {
+    const statusOf = async (documentId: string) =>
+      (await fetch(`${bankql.url}/graphql?documentId=${documentId}`, { headers: credentials })).status;
+    return Promise.all(['both', 'old', 'new'].map(statusOf));
+  };
+  expect(await served()).toEqual([200, 200, 200]);
+
+  write('ios-4.3', { new: '{ other: __typename }' });
+  expect(await reload(bankql)).toBeUndefined();
+  expect(linesWith(bankql, 'not reloaded')).toMatchObject([
+    {
+      level: 50,
+      reason: expect.stringContaining('ios-4.3.json: document new: it has another text in ios-4.2'),
+    },
+  ]);
+  expect(await served()).toEqual([200, 200, 200]);
+
+  unlinkSync(join(apps, 'ios-4.3.json'));
+  unlinkSync(join(apps, 'ios-4.1.json'));
+  expect(await reload(bankql)).toEqual(['persisted documents']);
+  expect(await served()).toEqual([200, 400, 200]);
 });
 
 test('the keys that verify tokens are fetched anew; where they cannot be, the old ones stand', async () => {

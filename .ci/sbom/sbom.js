@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundledPackages } from '../../bin/bundle-command.ts';
 
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
@@ -28,11 +29,18 @@ bill.dependencies = bill.dependencies
     ...(dependsOn && { dependsOn: dependsOn.filter((each) => !isBuild(each)) }),
   }));
 
+const nameOf = ({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`;
+const every = (components = []) => components.flatMap((each) => [each, ...every(each.components)]);
+const components = every(bill.components);
+// A scanner of the installed package does not see these in node_modules only: the command contains them.
+const bundled = new Set(await bundledPackages());
+for (const component of components)
+  if (bundled.has(nameOf(component)))
+    component.properties = [...(component.properties ?? []), { name: 'bankql:bundled', value: 'command/' }];
+
 if (!process.argv.includes('--check')) process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`);
 else {
-  const nameOf = ({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`;
-  const all = (components = []) => components.flatMap((each) => [nameOf(each), ...all(each.components)]);
-  const listed = new Set(all(bill.components));
+  const listed = new Set(components.map(nameOf));
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const needed = new Set(
     Object.entries(packages).flatMap(([path, { version, dev, devOptional }]) => {
@@ -42,8 +50,12 @@ else {
   );
   const missing = [...needed].filter((name) => !listed.has(name));
   const unknown = [...listed].filter((name) => !needed.has(name));
-  process.stdout.write(`${listed.size} packages in the bill, ${needed.size} in the lock\n`);
+  const unlisted = [...bundled].filter((name) => !listed.has(name));
+  process.stdout.write(
+    `${listed.size} packages in the bill, ${needed.size} in the lock, ${bundled.size} in the command\n`,
+  );
   for (const name of missing) process.stdout.write(`not in the bill: ${name}\n`);
   for (const name of unknown) process.stdout.write(`not in the lock: ${name}\n`);
-  if (missing.length + unknown.length > 0) process.exit(1);
+  for (const name of unlisted) process.stdout.write(`in the command, and not in the bill: ${name}\n`);
+  if (missing.length + unknown.length + unlisted.length > 0) process.exit(1);
 }

@@ -118,7 +118,7 @@ async function start(
     isInMemory(config),
   );
   const documentStats = new DocumentCacheStats();
-  const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats);
+  const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats, schema);
   const byToken =
     identity &&
     (await import('../http/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
@@ -147,6 +147,7 @@ async function start(
       metrics,
       tracing,
       callerHash: createCallerHashes(() => store.secret),
+      logsTexts: config.persisted?.only === 'log',
     }),
   });
   closers.push((options) => server.close(options));
@@ -303,14 +304,14 @@ function lostOutcome({ id, trackId, outcome }: AttemptOutcome) {
   return { payment: id, trackId, state, code, status };
 }
 
-/** The documents of the manifest; null if there is no manifest. Errors: StartError. */
+/** The documents of the manifests; null if there are none. Errors: StartError. */
 export async function readPersisted(
   { persisted, server: { documentLimits, introspection } }: Config,
   served: GraphQLSchema,
 ) {
   if (persisted === null) return null;
   const rules = { schema: served, documentLimits, introspection };
-  return { documents: await loadPersistedDocuments(persisted.file, rules), only: persisted.only };
+  return { documents: await loadPersistedDocuments(persisted.path, rules), only: persisted.only };
 }
 
 /** The operator's secrets, which the text of an error may contain. */

@@ -10,6 +10,8 @@ export interface Credentials {
   readonly authId: string | null;
   /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
+  /** Whether the caller may make payments (default: it may). */
+  readonly mayPay?: boolean;
   /** Under whose name it is counted. Absent if it is not known how the caller got these credentials. */
   readonly identity?: Identity;
   /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
@@ -89,6 +91,7 @@ export class RequestCredentials implements Credentials {
   readonly authProviderName: string | null;
   readonly authId: string | null;
   readonly isProven: boolean;
+  readonly mayPay: boolean;
   readonly claims: Credentials['claims'];
   /** For whom its calls count. */
   readonly caller: Caller;
@@ -101,13 +104,14 @@ export class RequestCredentials implements Credentials {
     this.authProviderName = credentials.authProviderName;
     this.authId = credentials.authId;
     this.isProven = credentials.isProven ?? false;
+    this.mayPay = credentials.mayPay ?? true;
     this.claims = credentials.claims;
     this.caller = caller;
   }
 
-  /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
+  /** Identifies callers by all three of their credentials, byte for byte. It contains them: nothing that outlives the request keeps it. */
   get id(): string {
-    this.#id ??= idOf(this);
+    this.#id ??= JSON.stringify(credentialsIn(this));
     return this.#id;
   }
 
@@ -131,8 +135,16 @@ export class RequestCredentials implements Credentials {
   }
 }
 
-const idOf = ({ subscriptionKey, authProviderName, authId }: Credentials): string =>
-  hash([subscriptionKey, authProviderName, authId]);
+const credentialsIn = ({ subscriptionKey, authProviderName, authId }: Credentials) => [
+  subscriptionKey,
+  authProviderName,
+  authId,
+];
+
+function unknownIdentity(credentials: Credentials): Identity {
+  const name = hash(credentialsIn(credentials));
+  return { name, group: name };
+}
 
 /** The credentials of a call that is over, and of a request whose caller is not known. */
 export const noCredentials = new RequestCredentials(
@@ -146,6 +158,6 @@ export const noCredentials = new RequestCredentials(
  */
 export function requestCredentials(credentials: Credentials, callers: Callers): RequestCredentials {
   if (credentials instanceof RequestCredentials) return credentials;
-  const { identity = { name: idOf(credentials), group: idOf(credentials) } } = credentials;
+  const { identity = unknownIdentity(credentials) } = credentials;
   return new RequestCredentials(credentials, callers.find(identity));
 }

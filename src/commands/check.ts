@@ -41,12 +41,18 @@ function fixedLimits(): string[] {
 }
 
 /** Settings that can be used, and are weaker than others. */
-const adviceFor = ({ paymentWords: { receiptPath, statusPath } }: Config): string[] =>
-  receiptPath !== undefined && statusPath === undefined
+const adviceFor = ({ paymentWords: { receiptPath, statusPath }, identity }: Config): string[] => [
+  ...(receiptPath !== undefined && statusPath === undefined
     ? [
         'BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS: an id alone makes a payment DONE. Name the place of its status too, if the answer has one.\n',
       ]
-    : [];
+    : []),
+  ...(identity?.paymentScope === null
+    ? [
+        'IDENTITY=jwt without IDENTITY_PAYMENT_SCOPE: each token that can read can also pay. Name the word of the scope that payments need.\n',
+      ]
+    : []),
+];
 
 /**
  * Reads the same files as a start, and opens the payment store unless `withoutStore`. Also finds problems that otherwise only
@@ -69,7 +75,8 @@ async function examine(config: Config, withoutStore: boolean): Promise<string[]>
   const stateLine = await checked.catch(collect);
   if (stateLine) lines.push(`${stateLine}\n`);
   const { readPersisted } = await import('../app/app.ts');
-  if (config.persisted !== null) await readPersisted(config, schema).catch(collect);
+  const persisted = await readPersisted(config, schema).catch(collect);
+  if (persisted) lines.push(`Manifests of persisted documents: ${persisted.documents.apps.join(', ')}.\n`);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
 }

@@ -8,9 +8,8 @@ import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
-import { ConfigError } from './config-error.ts';
-import { type Environment, readVariables, unknownVariables } from './environment.ts';
-import { acceptedCertificates, contradictions, stateUrlOf } from './rules.ts';
+import { ConfigError, type Environment, readVariables, unknownVariables } from './environment.ts';
+import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */
@@ -28,8 +27,9 @@ export function readConfig(environment: Environment, limits: Limits = fixedLimit
   const all = [
     ...problems,
     // Contradictions that follow from an unusable value are not reported.
-    ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
-    ...acceptedCertificates(environment, values),
+    ...contradictions(environment, values).filter(
+      ({ involved }) => !involved.some((name) => isBad.has(name)),
+    ),
     ...unknownVariables(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);
@@ -41,7 +41,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
   const persisted =
     values.PERSISTED_DOCUMENTS === undefined
       ? null
-      : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+      : { path: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
   const sandboxId = bank === null ? sandboxBankId : null;
   const { WORKERS: workers } = values;
   const shareOf = (total: number) => Math.ceil(total / workers);
@@ -128,7 +128,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     identity: identityOf(values),
     /** How many REST calls each caller may make; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
-    /** The manifest of documents that requests name by id; null for none. */
+    /** The manifests of documents that requests name by id; null for none. */
     persisted,
     // GraphiQL needs a server that accepts documents' texts.
     graphiql: explores && persisted?.only !== true,
@@ -195,6 +195,7 @@ function identityOf(values: Values): JwtOptions | null {
     algorithms: jwtAlgorithms,
     providerClaim,
     authIdClaim,
+    paymentScope: values.IDENTITY_PAYMENT_SCOPE ?? null,
     claims: Object.values(viewerOf(values)).flatMap((template) =>
       template === null ? [] : claimsOf(template),
     ),

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { logLevels } from '../telemetry/log.ts';
 import {
   anyFlag,
@@ -7,6 +7,7 @@ import {
   bankAddress,
   collectorAddress,
   flag,
+  flagOrLog,
   gatewayTexts,
   hostName,
   id,
@@ -23,6 +24,7 @@ import {
   port,
   proxyAddress,
   rateLimit,
+  scopeWord,
   storeAddress,
   subscriptionKey,
   viewerTemplate,
@@ -117,6 +119,11 @@ export const sections = {
       unset: '`iss sub`',
       description: 'the claims that become `Auth-Provider-Name` and `Auth-ID`',
     }),
+    IDENTITY_PAYMENT_SCOPE: scopeWord.meta({
+      unset: 'none: each token may pay',
+      description:
+        "the word that a token's `scope` or `scp` must have for payments, such as `payments` ([how](operate.md#identity)); only with `jwt`",
+    }),
     VIEWER_CUSTOMER_ID: viewerTemplate.meta({
       unset: 'none; `{auth-id}` with the sandbox',
       description:
@@ -130,9 +137,11 @@ export const sections = {
       'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](operate.md#rate-limits))',
     ),
     PERSISTED_DOCUMENTS: anyText.describe(
-      'a manifest of documents that clients may send by their ids ([how](operate.md#persisted-documents))',
+      'a manifest of documents that clients may send by their ids, or a folder with one for each version of an app ([how](operate.md#persisted-documents))',
     ),
-    PERSISTED_ONLY: flag(false).describe('accept only documents of the manifest'),
+    PERSISTED_ONLY: flagOrLog.describe(
+      'accept only documents of the manifests; `log` accepts others too, and names them in the log',
+    ),
   },
   Payments: {
     STATE_URL: storeAddress.meta({
@@ -194,7 +203,7 @@ export const sections = {
     EXPLORE: anyFlag.optional().meta({
       unset: 'on with the sandbox, else off',
       description:
-        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY` there is no GraphiQL',
+        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY=on` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
       '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',
@@ -228,4 +237,7 @@ export const secretVariables: readonly string[] = [
 ];
 export const fileEnding = '_FILE';
 
-export type Values = { readonly [Name in VariableName]: z.infer<(typeof variables)[Name]> };
+/** The one place where texts become typed values: the format of each variable makes its value. */
+export const valuesOf = z.object(variables);
+
+export type Values = Readonly<z.infer<typeof valuesOf>>;

@@ -8,6 +8,7 @@ import {
   getVariableValues,
   type OperationDefinitionNode,
   print,
+  separateOperations,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { PreparedOperation, plansOf } from '../executor/compile.ts';
@@ -15,8 +16,10 @@ import { attempt } from '../executor/errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
+import { deprecatedUses } from './deprecated-uses.ts';
 import { RequestError, truncate } from './errors.ts';
 import { measureOperations } from './limits.ts';
+import type { PersistedDocument } from './persisted-documents.ts';
 import { createValidation, type DocumentRules, parseDocument } from './validation.ts';
 
 /** Counts look-ups of documents and their results, for metrics. */
@@ -31,7 +34,7 @@ export interface DocumentCacheOptions extends DocumentRules {
   /** The approximate memory for the documents that are not pinned, and their plans, in bytes. */
   readonly documentCacheBytes: number;
   /** Checked documents by their texts, which are never evicted. */
-  readonly pinned?: ReadonlyMap<string, DocumentNode> | undefined;
+  readonly pinned?: ReadonlyMap<string, PersistedDocument> | undefined;
   /** Counts the results of look-ups. The statistics outlive each cache: a new manifest creates a new cache. */
   readonly documentStats?: DocumentCacheStats | undefined;
 }
@@ -40,8 +43,8 @@ export interface DocumentCacheOptions extends DocumentRules {
 export class ParsedDocument {
   readonly text: string;
   readonly node: DocumentNode;
-  /** Whether it is one of the manifest's. */
-  readonly isPersisted: boolean;
+  /** The apps whose manifests have it. */
+  readonly apps: readonly string[];
   /** Whether errors leave out suggestions that name parts of the schema. */
   readonly hideSuggestions: boolean;
   readonly #validate: ReturnType<typeof createValidation>;
@@ -51,13 +54,13 @@ export class ParsedDocument {
   constructor(
     text: string,
     node: DocumentNode,
-    isPersisted: boolean,
+    apps: readonly string[],
     hideSuggestions: boolean,
     validate: ReturnType<typeof createValidation>,
   ) {
     this.text = text;
     this.node = node;
-    this.isPersisted = isPersisted;
+    this.apps = apps;
     this.hideSuggestions = hideSuggestions;
     this.#validate = validate;
   }
@@ -113,9 +116,9 @@ export class Documents {
     this.#validate = createValidation(options);
     this.#cache = new LRUCache({ maxSize: options.documentCacheBytes });
     const { pinned = [], schema = ownSchema } = options;
-    for (const [text, node] of pinned) {
-      const document = this.#keep(text, node, true);
-      // They were validated when the manifest was read.
+    for (const [text, { node, apps }] of pinned) {
+      const document = this.#keep(text, node, apps);
+      // They were validated when the manifests were read.
       document.setViolations(schema, []);
       this.#pinned.set(text, document);
     }
@@ -133,12 +136,12 @@ export class Documents {
 
   /** The document of a syntax tree: one of these, or one that a plugin made of it. */
   of(node: DocumentNode): ParsedDocument {
-    return this.#parsed.get(node) ?? this.#keep(print(node), node, false);
+    return this.#parsed.get(node) ?? this.#keep(print(node), node, []);
   }
 
-  #keep(text: string, node: DocumentNode, isPersisted: boolean): ParsedDocument {
+  #keep(text: string, node: DocumentNode, apps: readonly string[]): ParsedDocument {
     const { introspection } = this.#options;
-    const document = new ParsedDocument(text, node, isPersisted, !introspection, this.#validate);
+    const document = new ParsedDocument(text, node, apps, !introspection, this.#validate);
     this.#parsed.set(node, document);
     return document;
   }
@@ -150,7 +153,7 @@ export class Documents {
       // With fragments expanded: the size of a plan.
       const fields = measureOperations(node).reduce((sum, size) => sum + size.fields, 0);
       planned = fields * plansOf(node);
-      return this.#keep(text, node, false);
+      return this.#keep(text, node, []);
     });
     this.#cache.set(text, parsed, { size: characterBytes * (text.length + 1) + fieldBytes * planned });
     this.#stats.bytes = this.#cache.calculatedSize;
@@ -174,8 +177,8 @@ export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
   /** The operation's name in the document, perhaps shortened; null if it has none. */
   readonly name: string | null;
-  /** Whether its document is one of the manifest's. */
-  readonly isPersisted: boolean;
+  /** The apps whose manifests have its document. */
+  readonly apps: readonly string[];
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
   /** Whether the document has @defer. */
@@ -183,12 +186,13 @@ export class ExecutableOperation {
   readonly #document: ParsedDocument;
   readonly #node: OperationDefinitionNode;
   readonly #prepared = new WeakMap<GraphQLSchema, PreparedOperation>();
+  readonly #deprecated = new WeakMap<GraphQLSchema, readonly string[]>();
 
   constructor(document: ParsedDocument, node: OperationDefinitionNode) {
     this.kind = node.operation;
     // A copy, because a span, for example, outlives the document.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
-    this.isPersisted = document.isPersisted;
+    this.apps = document.apps;
     this.documentHash = hash('sha256', document.text);
     this.usesIncremental = mayUseIncremental(document.text);
     this.#document = document;
@@ -204,6 +208,14 @@ export class ExecutableOperation {
   prepare(schema: GraphQLSchema): PreparedOperation {
     const { node: document, hideSuggestions } = this.#document;
     return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
+  }
+
+  /** The coordinates of what is deprecated in a schema, and used by the operation or its fragments. */
+  deprecatedIn(schema: GraphQLSchema): readonly string[] {
+    return getOrMake(this.#deprecated, schema, () => {
+      const document = separateOperations(this.#document.node)[this.#node.name?.value ?? ''];
+      return document === undefined ? [] : deprecatedUses(schema, document);
+    });
   }
 
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */

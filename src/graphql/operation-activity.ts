@@ -5,7 +5,10 @@ import type { ReadUsage } from '../schema/bank-session.ts';
 import type { ExecutableOperation } from './documents.ts';
 
 /** The facts of an operation that observers see: nothing of its text, its variables or its answer. */
-export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'documentHash' | 'isPersisted'>;
+export type ObservedOperation = Pick<
+  ExecutableOperation,
+  'kind' | 'name' | 'documentHash' | 'apps' | 'deprecatedIn'
+>;
 
 interface AnsweredResult {
   readonly status: number;
@@ -31,6 +34,10 @@ export class OperationActivity implements ReadUsage {
   /** Null if no trace follows it. */
   traceId: string | null = null;
   operation: ObservedOperation | null = null;
+  /** The client's own name and version, such as `ios-4.2`; null if it sends none. */
+  readonly client: string | null;
+  /** Whether the request has the text of a document instead of an id. */
+  hasText = false;
   /** The caller's credentials; null until they are known. */
   credentials: Credentials | null = null;
   cached = 0;
@@ -51,8 +58,18 @@ export class OperationActivity implements ReadUsage {
   /** The codes of failures that the answer contains as data. */
   readonly #codesInData: string[] = [];
 
-  constructor(requestId: string) {
+  constructor(requestId: string, client: string | null = null) {
     this.requestId = requestId;
+    this.client = client;
+  }
+
+  /**
+   * The app that asks, as a label: the name of its manifest. If several manifests have the document, it is the one that the client
+   * names. `other` if none has it.
+   */
+  get app(): string {
+    const apps = this.operation?.apps ?? [];
+    return apps.length > 1 ? (apps.find((app) => app === this.client) ?? 'several') : (apps[0] ?? 'other');
   }
 
   noteFailure(code: ErrorCode): void {

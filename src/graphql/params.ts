@@ -3,10 +3,10 @@ import { BankqlError } from '../errors.ts';
 import { RequestError } from './errors.ts';
 import { type PersistedDocuments, plainId } from './persisted-documents.ts';
 
-/** Documents that are requested by id, and whether requests must use them. */
+/** Documents that are requested by id, and whether requests must use them; `log`: the log names those that do not. */
 export interface Persisted {
-  readonly documents: PersistedDocuments;
-  readonly only: boolean;
+  readonly documents: Pick<PersistedDocuments, 'texts' | 'parsed'>;
+  readonly only: boolean | 'log';
 }
 
 /** The operation that a request asks for. */

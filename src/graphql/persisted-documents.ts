@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { DocumentNode } from 'graphql';
 import { z } from 'zod';
 import { messageOf, StartError } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import { decodeText } from '../plain-text.ts';
 import { createDocumentCheck, type DocumentRules } from './validation.ts';
 
@@ -17,6 +19,68 @@ const Apollo = z.object({
 
 /** An id without the prefix that GraphQL over HTTP defines for SHA-256. */
 export const plainId = (id: string): string => id.replace(/^sha256:/, '');
+
+/** A checked document of one manifest or more. */
+export interface PersistedDocument {
+  readonly node: DocumentNode;
+  /** The apps whose manifests have it. */
+  readonly apps: readonly string[];
+}
+
+export type PersistedDocuments = Awaited<ReturnType<typeof loadPersistedDocuments>>;
+
+/**
+ * Reads a manifest, or a folder with one for each version of an app, and checks each document like that of a request.
+ * Shape:  `apps`, the names of the manifests' files without `.json`; `texts`, by the documents' ids; the `parsed` documents, by text.
+ * Errors: StartError with a line for each problem, which names the file, the document and what is wrong.
+ */
+export async function loadPersistedDocuments(path: string, rules: DocumentRules) {
+  const check = createDocumentCheck(rules);
+  const problems: string[] = [];
+  const texts = new Map<string, string>();
+  const origins = new Map<string, string>();
+  const parsed = new Map<string, { readonly node: DocumentNode; readonly apps: string[] }>();
+  const refuse = (where: string) => (why: unknown) => {
+    const reason = messageOf(why).replaceAll(/\s+/g, ' ');
+    problems.push(`PERSISTED_DOCUMENTS=${path} cannot be used: ${where}${reason}`);
+    return [];
+  };
+
+  /** Errors: an Error that says why the document cannot be used. */
+  function add(app: string, id: string, text: string): void {
+    const origin = getOrMake(origins, id, () => app);
+    if (getOrMake(texts, id, () => text) !== text)
+      throw new Error(`it has another text in ${origin}. An id stands for one document.`);
+    const { apps } = getOrMake(parsed, text, () => ({ node: check(text), apps: [] }));
+    if (!apps.includes(app)) apps.push(app);
+  }
+
+  const files = await manifestsIn(path).catch(refuse(''));
+  for (const { app, file, where } of files)
+    for (const [id, text] of await readManifest(file).catch(refuse(where)))
+      try {
+        add(app, id, text);
+      } catch (error) {
+        refuse(`${where}document ${id}: `)(error);
+      }
+  if (problems.length > 0) throw new StartError(problems.join('\n'));
+  return { apps: files.map(({ app }) => app), texts, parsed };
+}
+
+/**
+ * The files of manifests, each with the name of its app, and how messages name it. Hidden entries are left out: Kubernetes has some
+ * in the folder of a config map.
+ * Errors: an Error if a folder has no manifest.
+ */
+async function manifestsIn(path: string) {
+  const appOf = (file: string) => basename(file).replace(/\.json$/i, '');
+  const names = await readdir(path).catch(() => null);
+  // What is no folder is a file, or cannot be read.
+  if (names === null) return [{ app: appOf(path), file: path, where: '' }];
+  const manifests = names.filter((name) => /^[^.].*\.json$/i.test(name)).sort();
+  if (manifests.length === 0) throw new Error('the folder has no manifest, such as ios-4.2.json.');
+  return manifests.map((name) => ({ app: appOf(name), file: join(path, name), where: `${name}: ` }));
+}
 
 /**
  * Reads a manifest in any of the three formats: the texts of its documents by their ids.
@@ -35,31 +99,6 @@ async function readManifest(file: string): Promise<ReadonlyMap<string, string>> 
   }
   if (texts.size === 0) throw new Error('it holds no document.');
   return texts;
-}
-
-export type PersistedDocuments = Awaited<ReturnType<typeof loadPersistedDocuments>>;
-
-/**
- * Reads a manifest, and checks each document like that of a request.
- * Shape:  `texts`, by the documents' ids, and the `parsed` documents, by text.
- * Errors: StartError, which names the file, the document and what is wrong, in one line.
- */
-export async function loadPersistedDocuments(file: string, rules: DocumentRules) {
-  const refuse = (why: string, cause?: unknown) =>
-    new StartError(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
-  const texts = await readManifest(file).catch((error: unknown) => {
-    throw refuse(messageOf(error), error);
-  });
-  const check = createDocumentCheck(rules);
-  const parsed = new Map<string, DocumentNode>();
-  for (const [id, text] of texts) {
-    try {
-      parsed.set(text, check(text));
-    } catch (error) {
-      throw refuse(`document ${id}: ${messageOf(error)}`, error);
-    }
-  }
-  return { texts, parsed };
 }
 
 /** Errors: an Error that describes a valid manifest. */

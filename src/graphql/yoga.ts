@@ -105,8 +105,10 @@ export function createBankqlYoga(options: YogaOptions) {
   const toErrorResult = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
 
   const useParams: BankqlPlugin = {
-    onParams({ params, setParams, setParamsHandler }) {
+    onParams({ params, context, setParams, setParamsHandler }) {
       setParams(parseParams(params, persisted));
+      const { activity } = context.bankql.request;
+      if (activity) activity.hasText = Boolean(params.query);
       if (plugins.length === 0) setParamsHandler(executeParams);
     },
   };

@@ -71,6 +71,16 @@ const stateUnavailable =
   (cause: unknown) =>
     new BankqlError('STATE_UNAVAILABLE', message, { retryAfter: storeRetryAfter, ...details }, { cause });
 
+/** A payment that is not begun because of its caller's token. */
+export const mayNotPay = (idempotencyKey: string) =>
+  new BankqlError(
+    'FORBIDDEN',
+    `This token may not pay: its scope lacks the word for it. ${requestSentNothing}`,
+    {
+      idempotencyKey,
+    },
+  );
+
 /** A payment that is not begun because the store cannot record it. */
 export const recordsNotKept = (idempotencyKey: string) =>
   stateUnavailable(
@@ -175,6 +185,7 @@ export const paymentRefusals = [
   'rate limited',
   'overloaded',
   'bank away',
+  'no scope',
 ] as const;
 type PaymentRefusal = (typeof paymentRefusals)[number];
 
@@ -186,6 +197,7 @@ const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
   OVERLOADED: 'overloaded',
   BANK_UNAVAILABLE: 'bank away',
   BANK_TIMEOUT: 'bank away',
+  FORBIDDEN: 'no scope',
 };
 
 /** A payment that was requested and not accepted. Holds no credential and no idempotency key. */

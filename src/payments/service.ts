@@ -16,6 +16,7 @@ import {
   failedPayment,
   keyIsFree,
   keyReused,
+  mayNotPay,
   neverSent,
   notLogged,
   outcomeUnknown,
@@ -100,7 +101,8 @@ interface PaymentServiceOptions {
 export interface PaymentService {
   /**
    * Sends a payment, at most once for the caller and the key, and completes it even if the client disconnects.
-   * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where
+   * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; FORBIDDEN, before anything is
+   *         recorded, if the caller may not pay; IDEMPOTENCY_KEY_REUSED where
    *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
    *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
    *         refused it with, also when it is asked for again; BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or
@@ -164,6 +166,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     { input, idempotencyKey }: PaymentIntent<T>,
   ): Promise<PaymentResult<T>> {
     validateIdempotencyKey(idempotencyKey);
+    if (input.credentials.mayPay === false) throw mayNotPay(idempotencyKey);
     const call = bank.prepare(operation, input);
     const payer = payerOf(input.credentials);
     const details = paymentDetails(input);

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -18,6 +20,8 @@ interface OperationObserverOptions {
   readonly metrics: ReturnType<typeof createGraphQLMetrics> | null;
   /** Null if nothing is traced. */
   readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
+  /** Whether the log names the documents that PERSISTED_ONLY=on would refuse (default: false). */
+  readonly logsTexts?: boolean;
 }
 
 /** Watches requests for the given receivers; without any, it notes nothing. */
@@ -26,11 +30,14 @@ export function createOperationObserver({
   callerHash,
   metrics,
   tracing,
+  logsTexts = false,
 }: OperationObserverOptions): OperationObserver {
+  const logText = logsTexts ? createTextLog(logger) : null;
   return {
     begin(requestId, request) {
-      if (!logger.isLevelEnabled('info') && metrics === null && tracing === null) return null;
-      const activity = new OperationActivity(requestId);
+      if (!logger.isLevelEnabled('info') && metrics === null && tracing === null && logText === null)
+        return null;
+      const activity = new OperationActivity(requestId, clientOf(request.headers));
       tracing?.begin(activity, request.headers, request.method);
       return activity;
     },
@@ -38,8 +45,37 @@ export function createOperationObserver({
       activity.milliseconds = performance.now() - activity.startedAt;
       metrics?.observe(activity);
       tracing?.end(activity);
+      logText?.(activity);
       if (logger.isLevelEnabled('info')) logOperation(logger, activity, callerHash(activity.credentials));
     },
+  };
+}
+
+/** The longest name of a client that is kept. */
+const maxClientLength = 100;
+
+/** A client's name and version, as Apollo's clients or those of other vendors send them; null without a name. */
+function clientOf(headers: IncomingHttpHeaders): string | null {
+  const prefix = headers['graphql-client-name'] === undefined ? 'apollographql-client-' : 'graphql-client-';
+  const [name, version] = [headers[`${prefix}name`], headers[`${prefix}version`]];
+  return name ? (version ? `${name}-${version}` : String(name)).slice(0, maxClientLength) : null;
+}
+
+/** How many documents are remembered, in order to log each once. */
+const maxLoggedDocuments = 1000;
+
+/** With PERSISTED_ONLY=log: one line for each document whose text is sent. It does not contain the text. */
+function createTextLog(logger: Logger) {
+  const logged = new LRUCache<string, true>({ max: maxLoggedDocuments });
+  return ({ operation, hasText, client, app }: OperationActivity): void => {
+    if (!hasText || operation === null) return;
+    const { documentHash: document, name } = operation;
+    if (logged.get(document) === undefined)
+      logger.warn(
+        { document, operation: name ?? undefined, client: client ?? undefined, app },
+        'a document is sent as text: PERSISTED_ONLY=on would refuse it',
+      );
+    logged.set(document, true);
   };
 }
 
@@ -48,14 +84,14 @@ export function createOperationObserver({
  * answer: the operation's name, or the document's hash if it has no name; its outcome, and its costs.
  */
 function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
-  const { requestId, traceId, operation, outcome, codes, reason, status } = activity;
+  const { requestId, traceId, operation, app, outcome, codes, reason, status } = activity;
   const { restCalls, cached, joined, stale, bytes } = activity;
   logger.info(
     {
       requestId,
       // pino leaves out members that are undefined.
       traceId: traceId ?? undefined,
-      ...(operation === null ? {} : nameOf(operation)),
+      ...(operation === null ? {} : { ...nameOf(operation), app }),
       outcome,
       codes: codes.length === 0 ? undefined : [...new Set(codes)],
       reason: reason ?? undefined,
@@ -101,9 +137,15 @@ export function createCallerHashes(secret: () => string): CallerHash {
 /** The label of names and codes that are not known in advance. */
 const other = 'other';
 
-export function createGraphQLMetrics(registry: Registry, documents: DocumentCacheStats) {
+/** `schema`: the one whose deprecated fields are counted. */
+export function createGraphQLMetrics(
+  registry: Registry,
+  documents: DocumentCacheStats,
+  schema: GraphQLSchema,
+) {
   const { counter, histogram, readGauge, readCounter } = metricsIn(registry);
   const labelOf = createOperationLabel();
+  const appLabel = createLabel();
   const requests = counter(
     'bankql_graphql_requests_total',
     'Requests for GraphQL by how they ended, and by who is at fault for their errors: client, bank, bankql, load, or none.',
@@ -118,6 +160,11 @@ export function createGraphQLMetrics(registry: Registry, documents: DocumentCach
     'bankql_graphql_errors_total',
     'Errors in answers by their code; one answer may hold several.',
     { code: [...Object.keys(errorCodes), other] },
+  );
+  const deprecated = counter(
+    'bankql_deprecated_uses_total',
+    'Operations that use something deprecated, by its coordinate in the schema and by the app that asks.',
+    { coordinate: null, app: null },
   );
   readCounter(
     'bankql_document_cache_total',
@@ -136,11 +183,13 @@ export function createGraphQLMetrics(registry: Registry, documents: DocumentCach
   );
 
   return {
-    observe({ operation, outcome, codes, milliseconds }: OperationActivity): void {
+    observe({ operation, app, outcome, codes, milliseconds }: OperationActivity): void {
       const label = labelOf(operation);
       const kind = operation?.kind ?? 'unknown';
       requests.inc({ operation: label, kind, outcome, fault: faultOf(codes) });
       duration.observe({ operation: label }, milliseconds / 1000);
+      for (const coordinate of operation?.deprecatedIn(schema) ?? [])
+        deprecated.inc({ coordinate, app: appLabel(app) });
       for (const code of codes) errors.inc({ code: isErrorCode(code) ? code : other });
     },
   };
@@ -159,16 +208,23 @@ const faultOf = (codes: readonly string[]): Fault | 'none' => {
 /** How many names there are at most. Each is a time series of its own, kept as long as the process. */
 const maxNames = 200;
 
-/** The label of an operation in metrics: its name if the document is persisted, up to a maximum number of names. */
-export function createOperationLabel(): (
-  operation: Pick<ObservedOperation, 'name' | 'isPersisted'> | null,
-) => string {
+/** The names of a label, up to a maximum number of names. */
+function createLabel(): (name: string) => string {
   const names = new Set<string>();
-  return (operation) => {
-    const name = operation?.name ?? null;
-    if (name === null || operation?.isPersisted !== true) return other;
+  return (name) => {
     if (!names.has(name) && names.size >= maxNames) return other;
     names.add(name);
     return name;
   };
+}
+
+/** The label of an operation in metrics: its name if the document is persisted. */
+export function createOperationLabel(): (
+  operation: Pick<ObservedOperation, 'name' | 'apps'> | null,
+) => string {
+  const label = createLabel();
+  return (operation) =>
+    operation === null || operation.name === null || operation.apps.length === 0
+      ? other
+      : label(operation.name);
 }

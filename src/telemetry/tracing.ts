@@ -94,9 +94,10 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
     end(activity: OperationActivity): void {
       const span = spans.get(activity);
       if (span === undefined) return;
-      const { operation, status, outcome, codes } = activity;
+      const { operation, app, status, outcome, codes } = activity;
       if (operation !== null) {
         span.updateName(operation.kind);
+        span.setAttribute('bankql.app', app);
         span.setAttribute('graphql.operation.type', operation.kind);
         if (operation.name !== null) span.setAttribute('graphql.operation.name', operation.name);
       }

@@ -1,36 +1,28 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
 import { initStore } from '../../src/payments/store/open-store.ts';
+import { real as bank, type Given, tokens as identity } from '../support/environments.ts';
 import { runCommand } from '../support/run-command.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** `bankql check` accepts what starts, and nothing else. */
 
 const folder = testFolder();
-const fileWith = (name: string, content: string | Buffer): string => {
-  const file = join(folder, name);
-  writeFileSync(file, content);
-  return file;
-};
-mkdirSync(join(folder, 'data'));
-
-type Given = Readonly<Record<string, string>>;
+const fileWith = fileWriter(folder);
+for (const name of ['data', 'apps', 'broken-apps']) mkdirSync(join(folder, name));
 
 const quiet = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };
-const real = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:' };
-const tokens = {
-  ...real,
-  IDENTITY: 'jwt',
-  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
-  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
-  IDENTITY_ISSUER: 'https://login.example/',
-  IDENTITY_AUDIENCE: 'bankql',
-};
+const real = { ...bank, BANK_ID: 'BANK' };
+const tokens = { ...real, ...identity };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 const manifest = JSON.stringify({ a: '{ bank { bankId } }' });
+fileWith('apps/ios-4.1.json', manifest);
+fileWith('apps/ios-4.2.json', manifest);
+fileWith('broken-apps/ios-4.1.json', manifest);
+fileWith('broken-apps/ios-4.2.json', JSON.stringify({ a: '{ gone }', b: '{' }));
 const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
 /** Null if the start succeeds, else the line that it ends with. */
@@ -91,6 +83,9 @@ test.each<Given>([
   { METRICS_PORT: 'tcp://10.0.0.1:80' },
   { PERSISTED_DOCUMENTS: fileWith('marked.json', `\uFEFF${manifest}`) },
   { PERSISTED_DOCUMENTS: fileWith('utf16.json', Buffer.from(manifest, 'utf16le')) },
+  { PERSISTED_DOCUMENTS: `${folder}/apps`, PERSISTED_ONLY: 'log' },
+  { PERSISTED_DOCUMENTS: `${folder}/broken-apps` },
+  { PERSISTED_DOCUMENTS: `${folder}/data` },
   { LOG_LEVEL_FILE: 'level', LIMIT_DEPTH: '3' },
   { ...real, STATE_URL: `sqlite:${folder}/none/s.db` },
   { ...real, STATE_URL: '', BANK_BASE_URL: 'http://127.0.0.1:9', NODE_ENV: 'production' },

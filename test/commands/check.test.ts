@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { plain } from '../../src/config/help.ts';
@@ -76,29 +76,14 @@ test('check refuses the address of a payment store that cannot be read, and show
 const folder = testFolder();
 
 const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
-test.each<[string, () => Record<string, string>, string]>([
+test.each([
+  ['postgres://u@a.example/db?sslrootcert=/none.pem', 'a file of STATE_URL cannot be used'],
   [
-    'a payment store that is missing',
-    () => ({ ...bank, STATE_URL: `sqlite:${folder}/mistyped/state.db` }),
-    `There is no payment store at ${folder}/mistyped/state.db: `,
-  ],
-  [
-    'a payment store that is a folder',
-    () => ({ ...bank, STATE_URL: `sqlite:${folder}` }),
-    'cannot be used: it is not a regular file, which STATE_URL has to name.',
-  ],
-  [
-    'a file of the payment store’s address',
-    () => ({ ...bank, STATE_URL: 'postgres://u@a.example/db?sslrootcert=/none.pem' }),
-    'a file of STATE_URL cannot be used',
-  ],
-  [
-    'a PostgreSQL that is down',
-    () => ({ ...bank, STATE_URL: 'postgres://u@127.0.0.1:1/db' }),
+    'postgres://u@127.0.0.1:1/db',
     'The payment store postgres://127.0.0.1:1/db cannot be reached: connect ECONNREFUSED',
   ],
-])('check refuses %s, as the start does', async (_what, environment, fault) => {
-  const { errors, lines } = await run([], environment());
+])('check refuses the payment store %s, as the start does', async (STATE_URL, fault) => {
+  const { errors, lines } = await run([], { ...bank, STATE_URL });
   expect([errors, lines]).toEqual([expect.stringContaining(fault), []]);
 });
 
@@ -132,4 +117,40 @@ test('check warns of a receipt without a status, which alone makes a payment DON
   expect(warned.lines.join('')).toMatch(warning);
   const both = await run([], { ...given, BANK_PAYMENT_STATUS: 'data.status' });
   expect(both.lines.join('')).not.toMatch(warning);
+});
+
+test('check warns of tokens that can all pay', async () => {
+  const given = {
+    ...{ BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:', IDENTITY: 'jwt' },
+    ...{
+      BANK_SUBSCRIPTION_KEY: 'key',
+      IDENTITY_ISSUER: 'https://login.example/',
+      IDENTITY_AUDIENCE: 'bankql',
+    },
+    IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
+  };
+  const warning = /IDENTITY=jwt without IDENTITY_PAYMENT_SCOPE/;
+  const warned = await run([], given);
+  expect(warned.code).toBe(0);
+  expect(warned.lines.join('')).toMatch(warning);
+  const scoped = await run([], { ...given, IDENTITY_PAYMENT_SCOPE: 'payments' });
+  expect(scoped.lines.join('')).not.toMatch(warning);
+});
+
+test('check names the apps whose documents it has checked, and those whose documents do not fit the schema', async () => {
+  const PERSISTED_DOCUMENTS = join(folder, 'apps');
+  mkdirSync(PERSISTED_DOCUMENTS);
+  const write = (app: string, text: string) =>
+    writeFileSync(join(PERSISTED_DOCUMENTS, `${app}.json`), JSON.stringify({ [app]: text }));
+  write('android-7', '{ __typename }');
+  write('ios-4.2', '{ viewer { account { label } } }');
+  expect((await run([], { PERSISTED_DOCUMENTS })).lines).toContain(
+    'Manifests of persisted documents: android-7, ios-4.2.',
+  );
+  write('ios-4.1', '{ viewer { account { colour } } }');
+  const { code, errors } = await run([], { PERSISTED_DOCUMENTS });
+  expect([code, errors]).toEqual([
+    1,
+    `PERSISTED_DOCUMENTS=${PERSISTED_DOCUMENTS} cannot be used: ios-4.1.json: document ios-4.1: Cannot query field "colour" on type "Account".\n`,
+  ]);
 });

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/errors.ts';
 import { loadPersistedDocuments, type PersistedDocuments } from '../../src/graphql/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { runProcess } from '../support/process.ts';
@@ -105,6 +106,89 @@ describe('a manifest', () => {
     expect(output).toMatch(
       /^PERSISTED_DOCUMENTS=\S+nowhere\.json cannot be used: the file cannot be read \(ENOENT\): correct the path: docs\/operate\.md names the tools that write a manifest\.\n$/,
     );
+  });
+});
+
+describe('a folder of manifests', () => {
+  let folders = 0;
+  const loadAll = async (files: Readonly<Record<string, unknown>>) => {
+    const path = join(folder, `apps-${++folders}`);
+    await mkdir(path);
+    for (const [name, content] of Object.entries(files))
+      if (content === null) await mkdir(join(path, name));
+      else await writeFile(join(path, name), typeof content === 'string' ? content : JSON.stringify(content));
+    return { path, loaded: loadPersistedDocuments(path, { documentLimits, introspection: false }) };
+  };
+  /** The lines of the refusal, without what all of them begin with. */
+  const refusalOf = async (files: Readonly<Record<string, unknown>>) => {
+    const { path, loaded } = await loadAll(files);
+    const message = await loaded.then(() => '', messageOf);
+    const prefix = `PERSISTED_DOCUMENTS=${path} cannot be used: `;
+    return message.split('\n').map((line) => (line.startsWith(prefix) ? line.slice(prefix.length) : line));
+  };
+  const one = '{ one: __typename }';
+  const apollo = {
+    format: 'apollo-persisted-query-manifest',
+    version: 1,
+    operations: [{ id: 'a', body: branches }],
+  };
+
+  test('has all documents of all of them, in any of the formats, each with the apps that have it', async () => {
+    const { loaded } = await loadAll({
+      'ios-4.2.json': { 'sha256:a': branches, b: one },
+      'ios-4.1.json': apollo,
+      'android-7.JSON': { c: one },
+    });
+    const { apps, texts, parsed } = await loaded;
+    expect(apps).toEqual(['android-7', 'ios-4.1', 'ios-4.2']);
+    expect(Object.fromEntries(texts)).toEqual({ a: branches, b: one, c: one });
+    expect(Array.from(parsed, ([text, document]) => [text, document.apps])).toEqual([
+      [one, ['android-7', 'ios-4.2']],
+      [branches, ['ios-4.1', 'ios-4.2']],
+    ]);
+  });
+
+  test('may have other entries, such as those of Kubernetes', async () => {
+    const { loaded } = await loadAll({
+      'app-1.json': { a: one },
+      '..2026_11_28': null,
+      '.json': 'hidden',
+      'lost+found': null,
+      'README.md': 'x',
+    });
+    expect((await loaded).apps).toEqual(['app-1']);
+  });
+
+  test('is refused if one id has two texts', async () => {
+    expect(
+      await refusalOf({ 'ios-4.1.json': { a: one, b: branches }, 'ios-4.2.json': { 'sha256:a': branches } }),
+    ).toEqual(['ios-4.2.json: document a: it has another text in ios-4.1. An id stands for one document.']);
+  });
+
+  test('is refused with a line for each document of each app that the schema refuses', async () => {
+    const gone = '{ gone }';
+    const cannot = 'Cannot query field "gone" on type "Query".';
+    expect(
+      await refusalOf({
+        'ios-4.1.json': { a: gone, b: one },
+        'ios-4.2.json': { a: gone, c: '{' },
+        'web.json': [],
+        'zero.json': {},
+      }),
+    ).toEqual([
+      `ios-4.1.json: document a: ${cannot}`,
+      `ios-4.2.json: document a: ${cannot}`,
+      expect.stringMatching(/^ios-4\.2\.json: document c: Syntax Error/),
+      expect.stringMatching(/^web\.json: it is neither an object of texts/),
+      'zero.json: it holds no document.',
+    ]);
+  });
+
+  test('without a manifest is refused', async () => {
+    const none = ['the folder has no manifest, such as ios-4.2.json.'];
+    expect(await refusalOf({})).toEqual(none);
+    expect(await refusalOf({ 'ios-4.2.txt': { a: one } })).toEqual(none);
+    expect(await refusalOf({ 'ios.json': null })).toEqual([expect.stringMatching(/^ios\.json: .*EISDIR/)]);
   });
 });
 
@@ -230,7 +314,7 @@ describe('documents are asked for by their ids', () => {
       persisted: {
         documents: {
           texts: new Map([['id', text]]),
-          parsed: new Map([[text, parse('{ __typename nowhere }')]]),
+          parsed: new Map([[text, { node: parse('{ __typename nowhere }'), apps: ['app'] }]]),
         },
         only: true,
       },

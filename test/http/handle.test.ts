@@ -324,7 +324,7 @@ const options = {
   persisted: {
     documents: {
       texts: new Map([['known', persistedText]]),
-      parsed: new Map([[persistedText, parse(persistedText)]]),
+      parsed: new Map([[persistedText, { node: parse(persistedText), apps: ['app'] }]]),
     },
     only: false,
   },

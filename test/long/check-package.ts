@@ -1,6 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +19,7 @@ import { checkServed } from './served.ts';
 /**
  * `npm run check:package`: the package that `npm run release` makes is installed in an empty folder, without a Node of its own, and serves
  * the README's query and GraphiQL, keeps a payment in SQLite, finds and backs it up, on each of these versions of Node, which are
- * fetched as packages (Linux on x64 only). The client's package is installed and loaded without the server.
+ * fetched as packages (Linux on x64 only). On each, a program mounts it in Express with a plugin (mounted-app.js). The client's package is installed and loaded without the server.
  */
 
 /** The oldest that `engines` names, and the newest; the tests run on the one between them. */
@@ -90,7 +98,12 @@ async function check(node: string): Promise<void> {
     const found = run('payments', 'list', '--caller', 'sandbox/alice');
     if (!found.includes('12.50 EUR')) throw new Error(`the payment is not found: ${found}`);
     run('payments', 'backup', `${node}.backup.db`);
-    process.stdout.write(`${said}: serves the README's query and GraphiQL, and keeps a payment\n`);
+    const mounted = { ...env, STATE_URL: `sqlite:${join(folder, `${node}.mounted.db`)}` };
+    execFileSync(binary, [bankql, 'payments', 'init'], { ...quiet, env: mounted });
+    execFileSync(binary, ['mounted-app.js'], { ...quiet, env: mounted });
+    process.stdout.write(
+      `${said}: serves the README's query and GraphiQL, keeps a payment, and pays once in Express\n`,
+    );
   } finally {
     child.kill('SIGTERM');
     await once(child, 'close');
@@ -126,9 +139,11 @@ try {
   progress('packing');
   const release = [join(root, 'bin/release.ts'), '--package-only', folder];
   const tarball = execFileSync(process.execPath, release, { cwd: root }).toString().trim();
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   progress('installing the package');
-  npm('install', join(folder, tarball.split('\n').at(-1) ?? ''));
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  npm('install', join(folder, tarball.split('\n').at(-1) ?? ''), `express@${devDependencies.express}`);
+  copyFileSync(join(import.meta.dirname, 'mounted-app.js'), join(folder, 'mounted-app.js'));
   if (existsSync(join(folder, 'node_modules/.bin/node'))) throw new Error('the package brings a Node along');
   const sizeOf = (path: string) => execFileSync('du', ['-sm', path]).toString().split('\t', 1)[0];
   process.stdout.write(`installed: ${sizeOf(join(folder, 'node_modules'))} MB\n`);

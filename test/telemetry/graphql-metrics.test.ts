@@ -1,12 +1,14 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { GraphQLError } from 'graphql';
+import { GraphQLError, isInputObjectType, isObjectType, OperationTypeNode, parse } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../../src/errors.ts';
 import { DocumentCacheStats } from '../../src/graphql/documents.ts';
+import { OperationActivity } from '../../src/graphql/operation-activity.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { watchPools } from '../../src/telemetry/metrics.ts';
 import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
 import {
@@ -15,6 +17,7 @@ import {
   createOperationObserver,
 } from '../../src/telemetry/operation-observer.ts';
 import { createTestClient } from '../support/bank-client.ts';
+import { credentials } from '../support/bankql.ts';
 import { startFaultyBank } from '../support/faulty-bank.ts';
 import { postOf } from '../support/requests.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
@@ -30,7 +33,7 @@ const samplesOf = async (registry: Registry, name: string) =>
 test('requests are counted by operation, kind and outcome, errors by code, documents by whether they were kept', async () => {
   const registry = new Registry();
   const documentStats = new DocumentCacheStats();
-  const metrics = createGraphQLMetrics(registry, documentStats);
+  const metrics = createGraphQLMetrics(registry, documentStats, schema);
   const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
   await using fixture = await startServerFixture({ observer, documentStats });
   const ask = async (query: string) => (await fetch(fixture.url, postOf({ query }))).text();
@@ -64,10 +67,91 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
   ]);
 });
 
+describe('what is deprecated', () => {
+  /** Deprecates parts of the schema while a test runs. */
+  function deprecate(...parts: readonly object[]) {
+    for (const part of parts) Object.assign(part, { deprecationReason: 'Use another.' });
+    return {
+      [Symbol.dispose]: () => parts.forEach((part) => void Reflect.deleteProperty(part, 'deprecationReason')),
+    };
+  }
+  const fieldOf = (type: string, name: string) => {
+    const found = schema.getType(type);
+    if (!isObjectType(found) && !isInputObjectType(found)) throw new Error(`there is no type ${type}`);
+    const field = found.getFields()[name];
+    if (field === undefined) throw new Error(`there is no field ${type}.${name}`);
+    return field;
+  };
+  const argumentOf = (type: string, name: string, argument: string) => {
+    const field = fieldOf(type, name);
+    const found = 'args' in field ? field.args.find((each) => each.name === argument) : undefined;
+    if (found === undefined) throw new Error(`there is no argument ${type}.${name}(${argument}:)`);
+    return found;
+  };
+
+  test('is counted for each operation that uses it, by coordinate and by the app of its manifest', async () => {
+    using _ = deprecate(
+      fieldOf('Bank', 'bankId'),
+      argumentOf('Bank', 'customer', 'customerId'),
+      fieldOf('PayeeInput', 'bankId'),
+      fieldOf('Customer', 'email'),
+    );
+    const registry = new Registry();
+    const documentStats = new DocumentCacheStats();
+    const metrics = createGraphQLMetrics(registry, documentStats, schema);
+    const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
+    const text =
+      'query Used { bank { ...Ids again: bankId } } query Unused { __typename } fragment Ids on Bank { bankId }';
+    const persisted = {
+      documents: {
+        texts: new Map([['id', text]]),
+        parsed: new Map([[text, { node: parse(text), apps: ['ios-4.1', 'ios-4.2'] }]]),
+      },
+      only: false,
+    };
+    await using fixture = await startServerFixture({ observer, documentStats, persisted });
+    const ask = async (body: object, headers = {}) =>
+      (await fetch(fixture.url, postOf(body, { ...credentials, ...headers }))).text();
+    const client = { 'graphql-client-name': 'ios', 'graphql-client-version': '4.1' };
+    await ask({ documentId: 'id', operationName: 'Used' }, client);
+    await ask({ documentId: 'id', operationName: 'Used' }, client);
+    await ask({ documentId: 'id', operationName: 'Used' });
+    await ask({ documentId: 'id', operationName: 'Unused' });
+    await ask({ query: '{ bank { customer(customerId: "c") { customerId } } }' }, client);
+    await ask({
+      query:
+        'mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B", bankId: "B" }, value: { amount: "0" }, idempotencyKey: "k" }) { userErrors { code } } }',
+    });
+    await ask({ query: '{ bank { nowhere bankId } }' });
+    await expect
+      .poll(() => samplesOf(registry, 'bankql_deprecated_uses_total'))
+      .toEqual([
+        [{ coordinate: 'Bank.bankId', app: 'ios-4.1' }, 2],
+        [{ coordinate: 'Bank.bankId', app: 'several' }, 1],
+        [{ coordinate: 'Bank.customer(customerId:)', app: 'other' }, 1],
+        [{ coordinate: 'PayeeInput.bankId', app: 'other' }, 1],
+      ]);
+  });
+
+  test('has 200 labels of apps at most', () => {
+    const registry = new Registry();
+    const metrics = createGraphQLMetrics(registry, new DocumentCacheStats(), schema);
+    for (let n = 0; n < 250; n++) {
+      const activity = new OperationActivity('id');
+      activity.operation = {
+        ...{ kind: OperationTypeNode.QUERY, name: null, documentHash: '', apps: [`app-${n}`] },
+        deprecatedIn: () => ['Bank.bankId'],
+      };
+      metrics.observe(activity);
+    }
+    return expect(samplesOf(registry, 'bankql_deprecated_uses_total')).resolves.toHaveLength(201);
+  });
+});
+
 test('the codes of a plugin are one label, however many there are, and no fault of bankql', async () => {
   const registry = new Registry();
   const documentStats = new DocumentCacheStats();
-  const metrics = createGraphQLMetrics(registry, documentStats);
+  const metrics = createGraphQLMetrics(registry, documentStats, schema);
   const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
   let refusals = 0;
   const plugin: Plugin = {
@@ -129,7 +213,7 @@ describe('the port of the metrics', () => {
   });
 });
 
-const named = (name: string | null, isPersisted = false) => ({ name, isPersisted });
+const named = (name: string | null, isPersisted = false) => ({ name, apps: isPersisted ? ['app'] : [] });
 
 test('names are those of persisted documents', () => {
   const shown = [named('A'), named('B', true), named('B'), named(null, true), null].map(

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { parse } from 'graphql';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
@@ -145,6 +147,112 @@ describe('an operation leaves one line', () => {
     logger.level = 'warn';
     await post(fixture.url, { query: '{ __typename }' });
     expect(operations()).toHaveLength(1);
+  });
+});
+
+describe('the app that asks', () => {
+  const persisted = (only: boolean | 'log', documents: Readonly<Record<string, readonly string[]>>) => ({
+    documents: {
+      texts: new Map(Object.keys(documents).map((text) => [text, text])),
+      parsed: new Map(Object.entries(documents).map(([text, apps]) => [text, { node: parse(text), apps }])),
+    },
+    only,
+  });
+  const [alone, shared, unknown] = ['query Alone', 'query Shared', 'query Unknown'].map(
+    (name) => `${name} { __typename }`,
+  ) as [string, string, string];
+  const manifests = { [alone]: ['ios-4.2'], [shared]: ['ios-4.1', 'ios-4.2', 'web'] };
+  const named = (name: string, version?: string, prefix = 'graphql-client') => ({
+    [`${prefix}-name`]: name,
+    ...(version === undefined ? {} : { [`${prefix}-version`]: version }),
+  });
+
+  test.each<[string, object, Record<string, string>, string]>([
+    ['is the one that the client names', { documentId: shared }, named('ios', '4.1'), 'ios-4.1'],
+    [
+      'also in the headers of Apollo',
+      { documentId: shared },
+      named('ios', '4.2', 'apollographql-client'),
+      'ios-4.2',
+    ],
+    ['which may have no version', { documentId: shared }, named('web'), 'web'],
+    ['also if it sends the text', { query: shared }, named('web'), 'web'],
+    ['is the only one, whatever the client says', { documentId: alone }, named('web'), 'ios-4.2'],
+    ['is the only one of a client without a name', { documentId: alone }, {}, 'ios-4.2'],
+    ['is several if the client names none', { documentId: shared }, {}, 'several'],
+    [
+      'is several if the client names one without the document',
+      { documentId: shared },
+      named('ios', '4.3'),
+      'several',
+    ],
+    ['is several if the client names only half of one', { documentId: shared }, named('ios'), 'several'],
+    ['is other without a manifest that has the document', { query: unknown }, named('ios', '4.2'), 'other'],
+  ])('%s', async (_, body, headers, app) => {
+    await using fixture = await start({ persisted: persisted(false, manifests) });
+    await post(fixture.url, body, headers);
+    expect(await operationLines(1)).toMatchObject([{ app, outcome: 'ok' }]);
+    expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
+  });
+
+  test('is in no line of a request whose operation is not known', async () => {
+    await using fixture = await start({ persisted: persisted(true, manifests) });
+    await post(fixture.url, { query: shared }, named('web'));
+    expect(await operationLines(1)).toEqual([expect.not.objectContaining({ app: expect.anything() })]);
+  });
+
+  describe('with PERSISTED_ONLY=log', () => {
+    const logging = createOperationObserver({
+      ...{ logger, metrics: null, tracing: null, callerHash: () => null, logsTexts: true },
+    });
+    const begin = () => start({ persisted: persisted('log', manifests), observer: logging });
+    const message = 'a document is sent as text: PERSISTED_ONLY=on would refuse it';
+    const warnings = () => lines.filter(({ msg }) => msg === message);
+    const hashOf = (text: string) => hash('sha256', text);
+
+    test('each text is served, and named once, without its content; an id is not named', async () => {
+      await using fixture = await begin();
+      logger.level = 'warn';
+      const secret = '{ secretAlias: __typename }';
+      for (const body of [
+        { query: unknown },
+        { query: unknown },
+        { query: secret },
+        { query: shared },
+        { documentId: alone },
+      ])
+        expect((await post(fixture.url, body, named('ios', '4.2'))).status).toBe(200);
+      await fetch(`${fixture.url}?query={get:__typename}`, { headers: credentials });
+      await expect.poll(warnings).toMatchObject([
+        { level: 40, document: hashOf(unknown), operation: 'Unknown', client: 'ios-4.2', app: 'other' },
+        { document: hashOf(secret), client: 'ios-4.2', app: 'other' },
+        // It would be refused as well, although a manifest has it.
+        { document: hashOf(shared), operation: 'Shared', client: 'ios-4.2', app: 'ios-4.2' },
+        { document: hashOf('{get:__typename}') },
+      ]);
+      expect(JSON.stringify(lines)).not.toContain('secretAlias');
+    });
+
+    test('1,000 documents are remembered; a name of a client has 100 characters', async () => {
+      await using fixture = await begin();
+      logger.level = 'warn';
+      const ask = (n: number) =>
+        post(fixture.url, { query: `{ a${n}: __typename }` }, named('c'.repeat(5000)));
+      for (let n = 0; n < 1001; n++) await ask(n);
+      await ask(1);
+      await expect.poll(warnings).toHaveLength(1001);
+      await ask(0);
+      await expect.poll(warnings).toHaveLength(1002);
+      expect(new Set(warnings().map(({ client }) => client))).toEqual(new Set(['c'.repeat(100)]));
+    });
+
+    test('a text that is refused anyway, and an unknown id, are not named', async () => {
+      await using fixture = await begin();
+      for (const body of [{ query: '{ nowhere }' }, { query: '{' }, { documentId: 'unknown' }])
+        expect((await post(fixture.url, body)).text).toContain('errors');
+      await operationLines(3);
+      expect(warnings()).toEqual([]);
+    });
   });
 });
 

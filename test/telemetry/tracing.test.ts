@@ -174,6 +174,7 @@ test('an operation is a span below the caller’s, and each REST call one below 
       'url.scheme': 'http',
       'graphql.operation.type': 'query',
       'graphql.operation.name': 'Greeting',
+      'bankql.app': 'other',
       'http.response.status_code': 200,
       'error.type': 'BANK_ERROR',
     },

@@ -4,8 +4,15 @@ import { classifyPaymentResponse } from '../../payments/answer/classify.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 
 const nothingSent = {
-  ...{ bankId: null, accountId: null, toBankId: null, toAccountId: null, currency: null, amount: null },
-  ...{ description: null, trackId: null, others: [] },
+  bankId: null,
+  accountId: null,
+  toBankId: null,
+  toAccountId: null,
+  currency: null,
+  amount: null,
+  description: null,
+  trackId: null,
+  others: [],
   // The answer to an earlier payment is as good an example as any.
   createdAt: Number.NEGATIVE_INFINITY,
 };

@@ -17,7 +17,7 @@ export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
   return state;
 }
 
-/** The payment store, also used by the serving bankql, and the time. */
+/** The payment store, which the serving bankql uses too. */
 export function operatorOf(context: CliContext) {
   const { url, retentionMs, ...options } = namedStore(context);
   // Only the serving bankql decides which records have expired: a command with a shorter retention would delete too many.
@@ -36,7 +36,6 @@ export function operatorOf(context: CliContext) {
   }
   return {
     retentionMs,
-    now: context.now ?? Date.now(),
     /** Opens the store for the work, and closes it. Errors: StartError if it cannot be opened. */
     withStore: <T>(work: (store: PaymentStore) => Promise<T>) => withOpen(false, work),
     /** Like withStore, but writes nothing to the store or its folder: the service may run as another user. */

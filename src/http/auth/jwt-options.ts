@@ -14,6 +14,8 @@ export interface JwtOptions {
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;
   readonly authIdClaim: string;
+  /** The word in a token's scope without which it cannot pay; null (the default): any token can. */
+  readonly paymentScope?: string | null;
   /** Further claims to pass on, if the token has them as a string or an integer; none by default. */
   readonly claims?: readonly string[];
   readonly jwksProxyUrl?: string | null;
@@ -40,5 +42,6 @@ export const tokenRefusals = [
   'no keys',
   'malformed',
   'too long',
+  'bound to its sender',
 ] as const;
 export type TokenRefusal = (typeof tokenRefusals)[number];

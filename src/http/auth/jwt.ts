@@ -38,6 +38,7 @@ export function authenticateByToken(
   onRefusal?: (why: TokenRefusal) => void,
 ): Authenticate & { readonly reloadKeys: Keys['reload'] } {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
+  const { paymentScope = null } = options;
   const keys = createJwks({
     url: options.jwksUrl,
     proxyUrl: options.jwksProxyUrl ?? null,
@@ -73,6 +74,7 @@ export function authenticateByToken(
     if (token.length > maxTokenLength) throw new TokenTooLong();
     refuseExpired(token);
     const payload = await payloadOf(token);
+    if (Object.hasOwn(payload, 'cnf')) throw new BoundToSender(payload.cnf);
     const read = (claim: string, header: string) => {
       try {
         return validateCredential(header, claimText(payload, claim) ?? '');
@@ -88,6 +90,7 @@ export function authenticateByToken(
       authProviderName,
       authId,
       isProven: true,
+      mayPay: paymentScope === null || scopesOf(payload).includes(paymentScope),
       identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
@@ -176,6 +179,25 @@ const maxTokenLength = 8192;
 
 class TokenTooLong extends Error {}
 
+/**
+ * The token belongs to the holder of a key (`cnf`, RFC 7800). Served as a plain bearer token, it would be anybody's who has it.
+ * The message is for its holder.
+ */
+class BoundToSender extends Error {
+  constructor(cnf: unknown) {
+    const method = Object.keys(remedies).find((name) => Object.hasOwn(Object(cnf), name)) ?? '';
+    super(
+      `The bearer token is bound to its sender (cnf), and this server cannot check that.${remedies[method] ?? ''}`,
+    );
+  }
+}
+
+/** By the confirmation method in `cnf`. */
+const remedies: Readonly<Record<string, string>> = {
+  jkt: ' jkt: DPoP is not read.',
+  'x5t#S256': ' x5t#S256: let the proxy verify the token, and use IDENTITY=headers.',
+};
+
 /** Whether this is canonical base64url: no padding, no other alphabet, no stray bits. */
 const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part;
 
@@ -205,6 +227,7 @@ function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
     return 'key';
   if (error instanceof TokenTooLong) return 'too long';
+  if (error instanceof BoundToSender) return 'bound to its sender';
   // A claim that has an unexpected value, or cannot be a credential.
   if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
   // Any other error is caused by an unusable key of the set.
@@ -216,6 +239,7 @@ function refusalMessage(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The bearer token has expired; get a new one.';
   if (error instanceof TokenTooLong)
     return `The bearer token is longer than ${maxTokenLength} characters; get one with fewer claims.`;
+  if (error instanceof BoundToSender) return error.message;
   if (error instanceof errors.JWTClaimValidationFailed)
     return `The bearer token is not accepted: its claim ${error.claim} is missing or not the one that this server expects.`;
   return 'The bearer token is not accepted.';
@@ -226,6 +250,10 @@ function claimText(payload: JWTPayload, name: string): string | undefined {
   const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined;
 }
+
+/** The words of `scope` and `scp`. Issuers write either of them, as a text with blanks or as a list. */
+const scopesOf = ({ scope, scp }: JWTPayload): readonly unknown[] =>
+  [scope, scp].flatMap((words) => (typeof words === 'string' ? words.split(' ') : words));
 
 /** The given claims, as far as the token has them. */
 const claimsOf = (payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> =>

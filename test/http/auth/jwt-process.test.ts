@@ -41,3 +41,28 @@ test('a process over the sandbox bank, with tokens and a budget, as the docs set
   for (const part of [...alice.split('.'), ...bob.split('.').slice(1)])
     expect(bankql.output()).not.toContain(part);
 });
+
+test('a payment without the scope is counted, and the log says why', async () => {
+  const key = await createKey('ES256', 'k');
+  await using issuer = await startIssuer(key);
+  await using bankql = await startProcess({
+    BANK_SUBSCRIPTION_KEY: 'sandbox-key',
+    METRICS_PORT: '0',
+    ...issuer.variables,
+    IDENTITY_CLAIMS: 'provider sub',
+    IDENTITY_PAYMENT_SCOPE: 'payments',
+  });
+  const pay = `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "GR1601101250000000012300695" },
+    value: { amount: "1", currency: "EUR" }, idempotencyKey: "key" }) { userErrors { code } } }`;
+  const ask = async (scope: string) => {
+    const token = await sign(key, claims({ sub: 'alice', provider: 'sandbox', scope }));
+    return post(bankql.url, pay, { Authorization: `Bearer ${token}` });
+  };
+  expect(await ask('openid')).toEqual({ data: { makeTransaction: { userErrors: [{ code: 'FORBIDDEN' }] } } });
+  const [{ metrics }] = logLines(bankql.output(), 'bankql serves');
+  expect(await (await fetch(metrics)).text()).toContain('bankql_payment_refusals_total{why="no scope"} 1\n');
+  await expect
+    .poll(() => logLines(bankql.output(), 'a payment is refused'))
+    .toMatchObject([{ code: 'FORBIDDEN', why: 'no scope' }]);
+  expect(await ask('openid payments')).toEqual({ data: { makeTransaction: { userErrors: [] } } });
+});

@@ -153,6 +153,83 @@ describe('a good token', () => {
   });
 });
 
+describe('IDENTITY_PAYMENT_SCOPE', () => {
+  const input =
+    '{ accountId: "A", to: { accountId: "B" }, value: { amount: "1", currency: "EUR" }, idempotencyKey: "key"';
+  const payload = 'payment { state } userErrors { code message } }';
+  const payments = [
+    `mutation { paid: makeTransaction(input: ${input.replace(', currency: "EUR"', '')} }) { ${payload} }`,
+    `mutation { paid: putTransactionRequest(input: ${input}, transactionRequestType: "SEPA" }) { ${payload} }`,
+  ];
+  const start = (paymentScope: string | null = 'payments') =>
+    createTestBankql({ bankUrl: bank.url, identity: identity({ paymentScope }) });
+  const headersOf = async (scopes: object) => ({
+    Authorization: `Bearer ${await sign(rsa, claims({ ...scopes }))}`,
+  });
+
+  test.each<[string, object]>([
+    ['none', {}],
+    ['other words', { scope: 'openid payments:read', scp: ['pay'] }],
+    ['a longer word', { scope: 'xpayments', scp: 'payments.write' }],
+    ['another case', { scope: 'Payments' }],
+    ['a list of which no entry is it', { scp: ['openid payments', ['payments'], null, 1] }],
+    ['no text', { scope: { payments: true }, scp: null }],
+  ])('a token whose scope has %s reads, and cannot pay', async (_, scopes) => {
+    await using own = await start();
+    const headers = await headersOf(scopes);
+    for (const payment of payments)
+      expect(await own.ask(payment, {}, headers)).toEqual({
+        data: {
+          paid: {
+            payment: null,
+            userErrors: [
+              { code: 'FORBIDDEN', message: expect.stringContaining('This request sent nothing.') },
+            ],
+          },
+        },
+      });
+    expect([bank.calls, own.audit]).toEqual([[], []]);
+    expect(
+      await own.ask('{ payment(idempotencyKey: "key") { state } payments { totalCount } }', {}, headers),
+    ).toEqual({
+      data: { payment: null, payments: { totalCount: 0 } },
+    });
+    expect((await own.ask('{ bank { messages { totalCount } } }', {}, headers)).errors).toBeUndefined();
+  });
+
+  test.each<[string, object]>([
+    ['a text', { scope: 'payments' }],
+    ['a text with blanks', { scope: 'openid payments profile' }],
+    ['a list', { scope: ['openid', 'payments'] }],
+    ['scp as a text', { scp: 'openid payments' }],
+    ['scp as a list', { scope: 'openid', scp: ['payments'] }],
+  ])(
+    'a token whose scope has the word pays, under the key that was refused before: %s',
+    async (_, scopes) => {
+      await using own = await start();
+      bank.otherwise({ body: { id: 'TX' } });
+      const [transfer = ''] = payments;
+      await own.ask(transfer, {}, await headersOf({}));
+      expect(await own.ask(transfer, {}, await headersOf(scopes))).toEqual({
+        data: { paid: { payment: { state: 'DONE' }, userErrors: [] } },
+      });
+      // A repeat pays nothing, but its answer is a payment's: it needs the word as well.
+      expect(await own.ask(transfer, {}, await headersOf({}))).toMatchObject({
+        data: { paid: { userErrors: [{ code: 'FORBIDDEN' }] } },
+      });
+      expect(bank.calls).toHaveLength(1);
+    },
+  );
+
+  test('without it, each token pays', async () => {
+    await using own = await start(null);
+    bank.otherwise({ body: { id: 'TX' } });
+    expect(await own.ask(payments[0] ?? '', {}, await headersOf({}))).toMatchObject({
+      data: { paid: { payment: { state: 'DONE' } } },
+    });
+  });
+});
+
 /** Tokens that are not accepted, and how they are made. */
 const bad: readonly (readonly [string, () => string | Promise<string>, TokenRefusal])[] = [
   ['of another issuer', () => sign(rsa, claims({ iss: 'https://evil.example/' })), 'claims'],
@@ -202,12 +279,20 @@ const bad: readonly (readonly [string, () => string | Promise<string>, TokenRefu
   ['without its signature', async () => (await sign(rsa)).replace(/[^.]+$/, ''), 'signature'],
   ['with a header that must be understood', () => signCritical(), 'malformed'],
   ['that is no token', () => 'canary-canary-canary', 'malformed'],
+  ['that is bound to a key', () => sign(rsa, claims({ cnf: { jkt: 'x' } })), 'bound to its sender'],
+  [
+    'that is bound to a certificate',
+    () => sign(rsa, claims({ cnf: { 'x5t#S256': 'x' } })),
+    'bound to its sender',
+  ],
+  ['that is bound in another way', () => sign(rsa, claims({ cnf: 'x' })), 'bound to its sender'],
   ['that is too long', () => sign(rsa, claims({ more: 'x'.repeat(6200) })), 'too long'],
 ];
 
 /** What the holder of a token that was really signed is told about its claims. */
 const claimMessage = (claim: string) =>
   `The bearer token is not accepted: its claim ${claim} is missing or not the one that this server expects.`;
+const bound = 'The bearer token is bound to its sender (cnf), and this server cannot check that.';
 const told: Readonly<Record<string, string>> = {
   'of another issuer': claimMessage('iss'),
   'of nobody': claimMessage('iss'),
@@ -218,6 +303,9 @@ const told: Readonly<Record<string, string>> = {
   'whose end is a text': claimMessage('exp'),
   'that is not valid yet': claimMessage('nbf'),
   'without the claim': claimMessage('sub'),
+  'that is bound to a key': `${bound} jkt: DPoP is not read.`,
+  'that is bound to a certificate': `${bound} x5t#S256: let the proxy verify the token, and use IDENTITY=headers.`,
+  'that is bound in another way': bound,
   'that is too long': 'The bearer token is longer than 8192 characters; get one with fewer claims.',
 };
 

@@ -37,7 +37,7 @@ export async function wrongContents(
   const missing = needed.filter((path) => !present.includes(path));
   const some = (paths: readonly string[]) => paths.slice(0, 10).join(', ');
   return [
-    ...(names === 'bin\ndist\nnode_modules\npackage.json\nschema.graphql'
+    ...(names === 'bin\ncommand\nnode_modules\npackage.json\nschema.graphql'
       ? []
       : [`/bankql holds ${names.replaceAll('\n', ', ')}`]),
     ...(managers === '' ? [] : [`it has package managers: ${managers.replaceAll('\n', ', ')}`]),
