@@ -57,15 +57,12 @@ export const factsIn = (
 const isFilled = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !isEmptyContainer(value);
 
-/** The facts in a record. */
+/** The facts in a record, and in the records that the contract has in it. Some banks write an object in place of its id: docs/real-banks.md. */
 export const recordFacts = (record: object): Fact[] =>
-  factsIn(record, ({ place, value }) => isObject(value) && (place === 'thisaccount' || !isWhole(place)));
-/** Whether an object at a place is a wrong value, or links. */
-const isWhole = (place: string) =>
-  isStatusPlace(place) ||
-  words.receiptName.test(place) ||
-  /^(?:self|links)$/.test(place) ||
-  repetitions.some(([, pattern]) => pattern.test(place));
+  factsIn(record, ({ place, value }) => {
+    const isOpen = places.get(place) === isRecord || /^(?:thisaccount|otheraccount|challenge)$/.test(place);
+    return isOpen && isObject(value);
+  });
 
 /** A Transaction has its id on the outside and its status in its details. */
 const isStatusPlace = (place: string) => words.statusName.test(place) || place === 'details_status';
@@ -130,7 +127,6 @@ const places: ReadonlyMap<string, Rule> = new Map([
   ...[transaction, transactionRequest, accountRef, money].flatMap((record) => placesOf(record)),
   ...placesOf(postMakeTransaction.body, 'body_'),
   ...placesOf(z.object({ to: accountRef, value: money })),
-  // Some banks write an object in place of its id: docs/real-banks.md.
   ...['thisaccount_', 'otheraccount_'].flatMap((at) => placesOf(accountRef, at)),
   ...['thisaccount_id', 'otheraccount_id', 'challenge_id', 'challenge_allowedattempts'].map(asText),
   ...['challenge_challengetype', 'type', 'self', 'links'].map(asText),

@@ -94,7 +94,7 @@ const noWords = setOf(`no not ko nok nack nak never cannot unable without imposs
   wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
   reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
   AM05 DUPL`);
-export const isNoWord = (word: string): boolean => noWords.has(fold(word));
+const isNoWord = (word: string): boolean => noWords.has(fold(word));
 /** Words with which a text says that a payment still waits. */
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
@@ -119,7 +119,7 @@ const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
 
 /** Longer texts are not read, so that they may say anything. */
-export const maxRead = 4000;
+const maxRead = 4000;
 
 /** Whether a text, or a part of it, is that of a failure or a denial or, for an outcome that is done, of a pending payment. */
 export function speaksAgainst(said: string, outcome: Meaning, words: BankWords): boolean {
@@ -184,7 +184,7 @@ const codeTexts: ReadonlyMap<string, string> = new Map(
 /** Codes of duplicates: the bank has the payment already, and may have executed it. */
 export const duplicateCodes = setOf('AM05 DUPL');
 /** Whether a word says that the payment was made before. */
-export const isDuplicateWord = (word: string): boolean =>
+const isDuplicateWord = (word: string): boolean =>
   duplicateCodes.has(fold(word)) || /^(?:already|duplicat.*)$/.test(fold(word));
 /** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
 const neutralTexts =

@@ -5,7 +5,7 @@ import { postgresNow } from '../payment-table.ts';
 import { parsed } from './server.ts';
 
 /** A row that was there. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
-export type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
+type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
 /** The rows that this process knows to be in the store, as far as nobody else may delete them. The newest is the witness. */
 export class Witnesses {
