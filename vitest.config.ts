@@ -10,6 +10,7 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
 /** They weigh what their process keeps in memory, load modules or other tests again, or add types to the schema. */
 const alone = [
+  'test/agents/loading.test.ts',
   'test/bounded-memory.test.ts',
   'test/graphql/pipeline.test.ts',
   'test/schema/import-order.test.ts',

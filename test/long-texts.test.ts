@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bankText, redact } from '../src/bank/errors.ts';
 import { parseWithin } from '../src/graphql/limits.ts';
-import { transactionIdsOf } from '../src/schema/transaction-request.ts';
+import { transactionIdsOf } from '../src/schema/request-search.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 
 /** Texts whose length somebody else decides take a time that grows no faster than they do. */

@@ -42,7 +42,7 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
 }
 
 /** The part of a Fetch request that plugins read. */
-type PluginRequest = Pick<Request, 'method' | 'url'> & {
+export type FetchRequestPart = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
 };
 
@@ -137,7 +137,7 @@ export function createBankqlYoga(options: YogaOptions) {
     ],
   });
 
-  function resultOf(params: unknown, request: OperationRequest, fetchRequest: PluginRequest) {
+  function resultOf(params: unknown, request: OperationRequest, fetchRequest: FetchRequestPart) {
     // The operation may have waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
@@ -159,17 +159,17 @@ export function createBankqlYoga(options: YogaOptions) {
   function execute(
     params: unknown,
     request: OperationRequest & { readonly incremental?: undefined },
-    fetchRequest?: PluginRequest,
+    fetchRequest?: FetchRequestPart,
   ): ExecutionResult | Promise<ExecutionResult>;
   function execute(
     params: unknown,
     request: OperationRequest,
-    fetchRequest: PluginRequest,
+    fetchRequest: FetchRequestPart,
   ): Result | Promise<Result>;
   function execute(
     params: unknown,
     request: OperationRequest,
-    fetchRequest: PluginRequest = withoutHttp,
+    fetchRequest: FetchRequestPart = withoutHttp,
   ): Result | Promise<Result> {
     return slices.begin(request.credentials.caller, () => resultOf(params, request, fetchRequest));
   }
@@ -177,6 +177,10 @@ export function createBankqlYoga(options: YogaOptions) {
   return { execute, toErrorResult };
 }
 
-const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
+const withoutHttp: FetchRequestPart = {
+  method: 'POST',
+  url: 'http://bankql/graphql',
+  headers: new Headers(),
+};
 
 const asResult = (result: unknown) => result as Result;

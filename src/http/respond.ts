@@ -12,6 +12,7 @@ import type { Body, WholeAnswer } from './exchange.ts';
 type ToErrorResult = (error: unknown) => ExecutionResult;
 
 export interface GraphQLHttpResponse extends WholeAnswer {
+  readonly bytes: number;
   /** The result that the body shows. */
   readonly result: ExecutionResult;
 }
@@ -41,16 +42,21 @@ function withMembers(data: readonly Buffer[], errors: unknown, extensions: unkno
 
 function serialize(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
   const headers = contentTypes[mediaType];
-  if (result.errors === undefined) return { status: 200, headers, body: bodyOf(result), result };
+  if (result.errors === undefined) {
+    const body = bodyOf(result);
+    return { status: 200, headers, body, bytes: Buffer.byteLength(body), result };
+  }
   const extensions = result.errors.flatMap(httpOf);
   const statuses = extensions
     .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
     .map(({ status }) => status);
   const more: Record<string, string> = Object.assign({}, ...extensions.map((http) => http.headers));
+  const body = bodyOf(result, result.errors.map(shownError));
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],
-    body: bodyOf(result, result.errors.map(shownError)),
+    body,
+    bytes: Buffer.byteLength(body),
     result,
   };
 }
@@ -73,7 +79,7 @@ export interface RespondOptions {
 }
 
 /** The request that is answered, and its client. */
-interface Respondent {
+export interface Respondent {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
@@ -94,12 +100,12 @@ export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErr
     let answer: GraphQLHttpResponse;
     try {
       answer = serialize(result, type);
-      if (bounded?.fits(answer.body) === false) answer = serialize(bounded.failed(), type);
+      if (bounded?.fits(answer.bytes) === false) answer = serialize(bounded.failed(), type);
     } catch (error) {
       answer = serialize(bounded?.failed(error) ?? toErrorResult(error), type);
     }
-    const { headers, body } = answer;
-    if (!isShort(body) && !holder.reserveRoom(Buffer.byteLength(body))) {
+    const { headers, bytes } = answer;
+    if (bytes > shortAnswer && !holder.reserveRoom(bytes)) {
       answer = serialize(bounded?.failed(noRoom()) ?? toErrorResult(noRoom()), 'application/json');
     } else if (isRead(request) && mediaType !== null && answer.result === bounded && bounded.isCacheable) {
       // With a token, only its own client may keep it, not everybody who shares a cache.
@@ -111,9 +117,5 @@ export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErr
     return answer;
   };
 }
-
-/** A character takes three bytes at most. */
-const isShort = (body: Body): boolean =>
-  body.length * 3 <= shortAnswer || Buffer.byteLength(body) <= shortAnswer;
 
 const isRead = ({ method }: Respondent['request']): boolean => method === 'GET' || method === 'HEAD';

@@ -11,7 +11,7 @@ export interface Identity {
 /** How many calls of a caller are in progress, and how many wait. */
 interface CountedCalls {
   readonly taken: number;
-  readonly waitingCalls: number;
+  readonly waiting: number;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Caller {
 
   /** Whether it has no request and no call. */
   get isIdle(): boolean {
-    return this.holders === 0 && this.calls.every(({ taken, waitingCalls }) => taken + waitingCalls === 0);
+    return this.holders === 0 && this.calls.every(({ taken, waiting }) => taken + waiting === 0);
   }
 }
 

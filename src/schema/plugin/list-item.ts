@@ -13,9 +13,11 @@ import type { ReadContext } from '../context.ts';
  */
 
 /** What an object knows of the list that it came from. */
-export interface Listed<ListIds = unknown, Item = unknown> {
+export interface Listed {
   /** The ids of the list, and the bank's whole list; that is absent if only a global id names the entry. */
-  readonly from?: { readonly ids: ListIds; readonly list?: readonly Item[] } | undefined;
+  readonly from?:
+    | { readonly ids: Readonly<Record<string, unknown>>; readonly list?: readonly unknown[] }
+    | undefined;
   /** The hash of the content, if a global id named it. */
   readonly contentHash?: string | undefined;
   /** The node whose field led to it: a link back to that node reads nothing. */
@@ -35,17 +37,6 @@ const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[
 /** The entries of a bank's list by their names. If entries share a name, their content identifies them. */
 export const entriesByName = <Item>(list: readonly Item[], nameOf: (entry: Item) => string | null) =>
   getOrMake(indexes, list, () => Map.groupBy(list, nameOf)) as ReadonlyMap<string | null, readonly Item[]>;
-
-const sources = new WeakMap<object, object>();
-
-/** Remembers the bank's list from which another list was made: it decides what identifies an entry of the other one too. */
-export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
-  sources.set(list, sourceOf(source));
-  return list;
-}
-
-/** The bank's list from which a list was made. */
-export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 const hashes = new WeakMap<object, string>();
 
