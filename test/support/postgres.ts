@@ -64,7 +64,7 @@ export interface TestPostgres extends AsyncDisposable {
   kill(): Promise<void>;
   /** Writes a file into its data folder, readable by the server alone. */
   write(name: string, text: string): Promise<void>;
-  /** Starts it again where it is not running, with further settings where they are given. */
+  /** Starts it again, with further settings where they are given. One that runs is killed before. */
   restart(settings?: Settings): Promise<void>;
   /** Holds it up: it answers nothing, and its connections stay. */
   pause(): Promise<void>;
@@ -135,6 +135,8 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
+    // Two servers on one folder: the older one would keep the port until it notices.
+    await kill();
     settings = { ...settings, ...further };
     const all = {
       listen_addresses: '127.0.0.1',
