@@ -30,7 +30,9 @@ interface AnyResult {
   readonly hasNext?: boolean;
 }
 
-/** The results as yoga sends them, each with its JSON, which yoga takes as it is. Together they obey the limits of one answer. */
+/**
+ * Yields the results in yoga's form, each with its JSON, which yoga sends unchanged. Together they obey the limits of one answer.
+ */
 async function* resultsOf(
   { initialResult, subsequentResults }: IncrementalResults,
   operation: OperationContext,
@@ -43,7 +45,7 @@ async function* resultsOf(
   let bytes = 0;
   let errorsSoFar = 0;
 
-  /** Errors: AnswerLimitError if it is too long; OVERLOADED if there is no room for it to wait for its client. */
+  /** Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory in which it can wait for its client. */
   function toSent(result: AnyResult) {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];
@@ -66,7 +68,7 @@ async function* resultsOf(
     bytes += length;
     if (bytes > maxBytes) throw answerTooLong(maxBytes);
     if (length > shortAnswer && holder?.reserveRoom(length) === false) throw noRoom();
-    // Only after the checks above: a refused result is not sent, and so not the first one.
+    // Set only after the checks above: a refused result is not sent, so it is not the first one.
     isFirst = false;
     for (const { id } of result.pending ?? []) awaited.add(id);
     for (const { id } of completed ?? []) awaited.delete(id);
@@ -85,11 +87,11 @@ async function* resultsOf(
       yield toSent(result);
       ({ hasNext } = result);
     }
-    // An execution that is ended by a limit may just have no more results.
+    // If a limit ended the execution, the results may stop without an error.
     if (hasNext === true) throw budget.exceeded ?? new Error('the results end early');
   } catch (cause) {
     operation.cancelReads();
-    // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
+    // The mutation has been executed even if its payload is deferred: a read that fails later must not make the client repeat it.
     const { errors = [] } = finalIfItWrote(operation.withoutData(budget.exceeded ?? cause));
     const shown = errors.map(shownError);
     const last = isFirst
@@ -99,7 +101,7 @@ async function* resultsOf(
         : { completed: [...awaited].map((id) => ({ id, errors: shown })), hasNext: false };
     const json = JSON.stringify({ ...last, extensions: operation.extensions });
     if (json.length > shortAnswer && holder?.reserveRoom(json.length) === false) {
-      // There is no room even for the error. The answer is cut off, so that the client sees that it is incomplete.
+      // There is not even enough memory for the error. The answer is cut off, so that the client sees that it is incomplete.
       activity?.brokenOff('OVERLOADED');
       throw new DOMException('no room', 'AbortError');
     }

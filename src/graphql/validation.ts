@@ -45,17 +45,20 @@ export function createValidation({ introspection }: Pick<DocumentRules, 'introsp
   ];
   const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
   return (schema, document) =>
-    // graphql adds an error that says that there are more.
+    // graphql appends an error that says that there are more errors.
     toViolations(validate(schema, document, rules, options).slice(0, maxViolations));
 }
 
-/** Violations with their codes. A repeated message about another place adds nothing. */
+/** Violations with their codes. The same message at a second place is left out. */
 export const toViolations = (errors: readonly GraphQLError[]): readonly RequestError[] =>
   errors
     .filter(({ message }, index) => errors.findIndex((each) => each.message === message) === index)
     .map((error) => documentError('GRAPHQL_VALIDATION_FAILED', error));
 
-/** Creates the whole check of a document, as at the start for the manifest. Errors: RequestError, the first violation. */
+/**
+ * Creates the whole check of a document, for example for the manifests at the start.
+ * Errors: RequestError, the first violation.
+ */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => DocumentNode {
   const { schema = ownSchema, documentLimits } = rules;
   const validateDocument = createValidation(rules);
@@ -127,7 +130,10 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
   };
 }
 
-/** When a field is delivered: with the first result, with it unless a condition leaves it out, or perhaps later (@defer). */
+/**
+ * When a field is delivered: with the first result; with the first result unless a condition excludes it; or perhaps later
+ * (@defer).
+ */
 type Delivery = 'first' | 'conditional' | 'later';
 
 function deliveryOf({ directives = [] }: SelectionNode, outer: Delivery): Delivery {
@@ -148,7 +154,7 @@ function SeenPaymentRule(context: ValidationContext): ASTVisitor {
   const fields = context.getSchema().getMutationType()?.getFields() ?? {};
   const fragments = fragmentsOf(context.getDocument());
 
-  /** Visits the fields of an object; those of a named fragment once for each way in which it may be delivered. */
+  /** Visits the fields of an object. The fields of a named fragment are visited once for each Delivery of the fragment. */
   function eachField(
     { selectionSet }: Pick<FieldNode, 'selectionSet'>,
     outer: Delivery,
@@ -169,7 +175,7 @@ function SeenPaymentRule(context: ValidationContext): ASTVisitor {
   return {
     OperationDefinition(operation) {
       if (operation.operation !== 'mutation') return;
-      /** When the fields are delivered that show the failure of each payment. */
+      /** For each payment: when the fields that show its failure are delivered. */
       const shown = new Map<string, Set<Delivery>>();
       eachField(operation, 'first', (payment, outer) => {
         const field = fields[payment.name.value];

@@ -14,7 +14,7 @@ export interface JwtOptions {
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;
   readonly authIdClaim: string;
-  /** The word in a token's scope without which it cannot pay; null (the default): any token can. */
+  /** The word that a token's scope must contain for payments; null (the default): every token may pay. */
   readonly paymentScope?: string | null;
   /** Further claims to pass on, if the token has them as a string or an integer; none by default. */
   readonly claims?: readonly string[];
