@@ -86,7 +86,10 @@ export function warnOfExpiry({ expiries }: BankTls, logger: Logger, now: number)
   }
 }
 
-/** Reloads the files when one of them changes. Shape: ends that. */
+/**
+ * Reloads the files when one of them changes.
+ * Shape: a function that ends this.
+ */
 export function watchBankTls(
   files: TlsFiles,
   reload: () => Promise<void>,
@@ -97,7 +100,7 @@ export function watchBankTls(
   const onChange = () => {
     reload().then(
       () => logger.info('the certificates for the bank have changed, and are used'),
-      // A certificate and its key are usually written one after the other: after the next change they may fit.
+      // A certificate and its key are usually written one after the other, so they may match after the next change.
       ({ message }: Error) =>
         logger.warn(
           { reason: message },

@@ -3,7 +3,7 @@ import { visible } from '../plain-text.ts';
 
 export interface ConfigProblem {
   readonly variable: string;
-  /** The value, as it may be shown: without credentials; empty if the variable is not set. */
+  /** The value without credentials; empty if the variable is not set. */
   readonly value: string;
   /** What to do, as a sentence. */
   readonly remedy: string;

@@ -28,13 +28,13 @@ const isOfPlatform = (name: string, value: string): boolean =>
   (/_PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) ||
   /^(STATE_DIRECTORY|IDENTITY_(ENDPOINT|HEADER|API_VERSION|SERVER_THUMBPRINT))$/.test(name);
 
-/** The text of a variable, without white space and marks at its ends; undefined if it is not set, or empty. */
+/** The text of a variable, without white space and invisible characters at its ends; undefined if it is not set, or empty. */
 function givenOf(environment: Environment, name: VariableName): string | undefined {
   const text = trimmed(environment[name] ?? '');
   return text === '' || isOfPlatform(name, text) ? undefined : text;
 }
 
-/** A value as it may be shown, whether it is refused or in force: without a secret. */
+/** A value for output, whether it is refused or in force: a secret is hidden. */
 export function shownValue(name: VariableName, value: string): string {
   if (name === 'BANK_SUBSCRIPTION_KEY') return value && '…';
   return name === 'STATE_URL' ? shownStoreUrl(value, '…') : value.replace(/(:\/{0,2}).*@/s, '$1…@');
@@ -52,8 +52,8 @@ function checkPlain(text: string): string {
 }
 
 /**
- * Reads the variables of an environment. An empty one counts as unset.
- * Shape:  the values, and the problems of values that cannot be used. In place of such a value there is the default.
+ * Reads the variables of an environment. An empty variable counts as unset.
+ * Shape:  the values, and the problems of invalid ones. An invalid value is replaced by the default.
  */
 export function readVariables(environment: Environment) {
   const problems: ConfigProblem[] = [];
@@ -67,7 +67,7 @@ export function readVariables(environment: Environment) {
       return readAs(format, undefined);
     }
   };
-  // The one place where texts become typed values: the format of each variable makes its value.
+  // Texts become typed values only here: the format of each variable makes its value.
   const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
   return { values, problems };
 }
@@ -75,12 +75,12 @@ export function readVariables(environment: Environment) {
 const isKnown = (name: string) =>
   isVariable(name) || secretVariables.some((secret) => name === secret + fileEnding);
 
-/** The beginnings of names that only bankql uses. */
+/** The prefixes of names that only bankql uses. */
 const ownPrefix = /^(BANK|BANKQL|IDENTITY|VIEWER|RATE_LIMIT|PERSISTED|STATE|IDEMPOTENCY|SANDBOX|MAX_REST)_/;
 
 /**
- * The variable of bankql that a misspelt name may mean. Short names are not compared: other programs use STORE_URL and
- * LOG_FILE.
+ * The variable of bankql that a misspelt name may mean. Short names are not compared, because other programs use names such as
+ * STORE_URL and LOG_FILE.
  */
 const variableMeantBy = (name: string): VariableName | undefined =>
   meantBy(
@@ -89,8 +89,8 @@ const variableMeantBy = (name: string): VariableName | undefined =>
   );
 
 /**
- * Names that begin like ours, or are almost one of ours, and settings of earlier versions: nothing is ignored silently. With
- * BNAK_BASE_URL the sandbox bank would start. Their values are not shown: they may be anything.
+ * Problems for names that begin like bankql's or are almost one of bankql's, and for settings of earlier versions. They are not
+ * ignored: with BNAK_BASE_URL, the sandbox bank would start. Their values are not shown, because they may be secrets.
  */
 export const unknownVariables = (environment: Environment): ConfigProblem[] =>
   Object.entries(environment).flatMap(([given, value = '']) => {
@@ -140,7 +140,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   }
   for (const [name, value] of Object.entries(own)) {
     if (value === undefined || withoutLineEnds(value) === '') continue;
-    // Node's own --env-file takes the mark for a part of the first name, which was read without it above.
+    // Node's own --env-file takes the byte order mark for a part of the first name. The variable was read without it above.
     if (name.startsWith(mark) && sources.has(name.slice(1))) continue;
     environment[name] = value;
     sources.delete(name);
@@ -157,9 +157,9 @@ const line =
   /[^\S\n]*(?:(?:export )?[A-Za-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\s"'`#][^\n#]*)?)?[^\S\n]*(?:(?<!\S)#.*)?(?:\n|$)/y;
 
 /**
- * The first line that parseEnv would read as something else than it seems to be, or leave out: one without a name or a value,
- * with words behind a quoted value, with a quote that nothing closes, or with a # in a value, which would be cut off there.
- * Null if there is no such line. Its text may be a secret.
+ * The number of the first line that parseEnv would leave out or misread: a line without a name or a value, with words behind a
+ * quoted value, with a quote that is not closed, or with a # in a value, which would be cut off there. Null if there is no such
+ * line. The line itself is not returned, because it may contain a secret.
  */
 function misleadingLine(text: string): number | null {
   for (line.lastIndex = 0; line.lastIndex < text.length; ) {
@@ -173,7 +173,7 @@ function misleadingLine(text: string): number | null {
 const readText = (file: string, name = file): string =>
   orStop(() => textOf(file), `${name} cannot be used: `);
 
-/** Errors: an Error that does not name the file, as Node's own would. */
+/** Errors: an Error whose message does not contain the file's name; Node's own message would. */
 function textOf(file: string): string {
   try {
     return decodeText(readFileSync(file));
@@ -204,7 +204,7 @@ function takeSecret(
   }
 }
 
-/** The variables that are set, a line each: the name, the value without secrets, and where the value comes from. */
+/** The variables that are set, one line each: the name, the value without secrets, and the source of the value. */
 export const settingsIn = (environment: Environment, sources: Sources): string[] =>
   variableNames.flatMap((name) => {
     const given = givenOf(environment, name);

@@ -158,7 +158,10 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
     );
 }
 
-/** Node's own variable that accepts every certificate: anybody on the way could answer as the bank, or as the issuer of tokens. */
+/**
+ * Reports Node's own variable that accepts every certificate: with it, anybody between bankql and the bank could answer as the
+ * bank, or as the issuer of tokens.
+ */
 export const acceptedCertificates = (environment: Environment, { BANK_BASE_URL }: Values): ConfigProblem[] =>
   environment.NODE_TLS_REJECT_UNAUTHORIZED !== '0' || BANK_BASE_URL === undefined
     ? []
@@ -175,8 +178,9 @@ export const acceptedCertificates = (environment: Environment, { BANK_BASE_URL }
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
-  // In production, a sidecar or a tunnel on loopback leads to a real bank, and an empty store may be one whose volume is missing.
+  // In production, a bank on loopback may be a sidecar or a tunnel to a real bank, and a missing store may mean that its volume
+  // is missing.
   if (NODE_ENV === 'production') return null;
-  // The start makes the store of a bank on this machine.
+  // For a bank on this machine, the start makes the store.
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
 }
