@@ -6,11 +6,11 @@ import { type CliContext, type Given, UsageError } from '../command.ts';
 const nothingSent = {
   ...{ bankId: null, accountId: null, toBankId: null, toAccountId: null, currency: null, amount: null },
   ...{ description: null, trackId: null, others: [] },
-  // The answer to an earlier payment is as good an example as any.
+  // The time of the request is unknown, so no time in the answer counts as too old.
   createdAt: Number.NEGATIVE_INFINITY,
 };
 
-/** What becomes of a payment and its key. */
+/** The effect of an answer on a payment and its key. */
 const meanings = {
   DONE: 'The bank executed the payment. The key is used: sent again, it gets this outcome, and nothing is paid again.',
   REJECTED:
@@ -27,15 +27,15 @@ const answered = [
 ] as const;
 
 /**
- * `bankql payments explain '200 {"id":"T"}'`: how bankql reads this answer of the bank.
- * Shape:  the exit code, 0 if the answer decides a payment of one of the operations.
- * Errors: UsageError if the text is no answer.
+ * `bankql payments explain '200 {"id":"T"}'`: prints how bankql reads this answer of the bank.
+ * Shape:  the exit code: 0 if the answer decides a payment of at least one operation.
+ * Errors: UsageError if the text is not an answer.
  */
 export async function explain({ environment, write }: CliContext, { words }: Given): Promise<number> {
   const [, status, body = ''] = /^([1-5]\d\d)(?:\s+([\s\S]*))?$/.exec(words.join(' ')) ?? [];
   if (status === undefined)
     throw new UsageError(`explain takes a status and a body, such as '200 {"id":"T"}'.`);
-  // It needs no payment store, listens on no port, and is one process.
+  // The command uses no payment store, listens on no port, and runs as one process.
   const unused = { STATE_URL: 'memory:', HOST: undefined, WORKERS: undefined };
   const { paymentWords: bankWords, bankLimits } = readConfig({ ...environment, ...unused });
   const content = Buffer.from(body);

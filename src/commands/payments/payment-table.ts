@@ -7,8 +7,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /**
- * Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. If all records have the
- * same state, and none is damaged, there is no column for it.
+ * Records as a table for a terminal, one a line. Ids are cut to the length at which they still differ. The column of the state is
+ * left out if all records have the same state, and none is damaged.
  */
 export function paymentTable(
   records: readonly LoggedAttempt[],
@@ -48,12 +48,12 @@ export function paymentTable(
     .join('');
 }
 
-/** One record, a field a line; its history is paymentHistory's. */
+/** One record, one field a line, without its history (paymentHistory). */
 export function paymentLines({ history, ...fields }: PaymentRecord): string {
   const times: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil']);
   return (
     Object.entries(fields)
-      // A damaged record, and one that was made from a log, lacks some.
+      // A damaged record lacks some fields, and so does one that was made from a log.
       .filter(([, value]) => value !== null && value !== '')
       .map(
         ([field, value]) =>
@@ -63,7 +63,7 @@ export function paymentLines({ history, ...fields }: PaymentRecord): string {
   );
 }
 
-/** Records as JSON; control characters are escaped, because a terminal would obey them. */
+/** Records as JSON. Control characters are escaped, because a terminal would execute them. */
 export function paymentJson(records: readonly PaymentRecord[]): string {
   return `${escaped(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
 }
@@ -71,7 +71,7 @@ export function paymentJson(records: readonly PaymentRecord[]): string {
 /** An object as a line of JSON, in the format of the log. */
 export const jsonLine = (value: object): string => `${printable(JSON.stringify(value))}\n`;
 
-/** Text that a client chose may hold a terminal's commands. */
+/** Escapes control characters: a text that a client chose may contain commands for the terminal. */
 export const printable = (text: string) => escaped(text, /\p{C}/gu);
 
 const escaped = (text: string, characters: RegExp) =>

@@ -8,7 +8,10 @@ import { readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
 
-/** `bankql payments settle`: one payment, or those of a search, after a question. Those that were settled stay so if a later one fails. */
+/**
+ * `bankql payments settle`: settles one payment, or those of a search, after a question. If one fails, the payments before it
+ * stay settled.
+ */
 export async function settle(context: CliContext, given: Given<typeof settleOptions>): Promise<number> {
   const { now = Date.now(), write } = context;
   const { wanted, verdict } = readSettlement(given, now);
@@ -44,7 +47,11 @@ interface Verdict {
   readonly settledBy: string;
 }
 
-/** What the command line says. Shape: how the payment's id begins, or a search; and the verdict. Errors: UsageError. */
+/**
+ * Reads the command line.
+ * Shape: the beginning of the payment's id, or a search; and the verdict.
+ * Errors: UsageError.
+ */
 function readSettlement(
   { values, words: [text, ...others] }: Given<typeof settleOptions>,
   now: number,
@@ -100,9 +107,12 @@ async function settleRecord(
   return jsonLine({ level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' });
 }
 
-/** The one UNKNOWN payment whose id begins so. Errors: StartError. */
+/**
+ * Finds the one UNKNOWN payment whose id begins with this prefix.
+ * Errors: StartError.
+ */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
-  // Not by state: a damaged record is UNKNOWN, whatever the column of its state says.
+  // The search is not by state: a damaged record is UNKNOWN, whatever its column `state` contains.
   const found = await store.search({ idPrefix: prefix });
   const [record, ...others] = found.filter(({ state }) => state === 'UNKNOWN');
   if (others.length > 0) {
