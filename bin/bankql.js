@@ -15,15 +15,12 @@ const isFit = major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 /** The Node of bankql's optional dependencies; null where none is for this machine. */
 function bundledNode() {
   const { platform, arch } = process;
-  const name = platform === 'win32' ? 'win' : platform;
-  for (const id of [`node-${name}-${arch}`, `node-bin-${name}-${arch}`]) {
-    try {
-      return createRequire(import.meta.url).resolve(`${id}/bin/node${platform === 'win32' ? '.exe' : ''}`);
-    } catch {
-      // The next one, if any.
-    }
+  const [name, end] = platform === 'win32' ? ['win', '.exe'] : [platform, ''];
+  try {
+    return createRequire(import.meta.url).resolve(`node-${name}-${arch}/bin/node${end}`);
+  } catch {
+    return null;
   }
-  return null;
 }
 
 if (isFit) {

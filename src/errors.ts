@@ -26,10 +26,7 @@ export const errorCodes = {
   BANK_TIMEOUT: retryable('bank', 'The bank did not answer in time.'),
   BANK_BAD_RESPONSE: final('bank', "The bank's answer cannot be understood."),
   OUTCOME_UNKNOWN: final('bank', 'A write or payment may have been executed; bankql never sends it again.'),
-  OVERLOADED: retryable(
-    'load',
-    'bankql has too much to do. A field or request that fails with this code changed nothing.',
-  ),
+  OVERLOADED: retryable('load', 'bankql has too much to do; what fails with this code changed nothing.'),
   CALL_BUDGET_EXCEEDED: final('client', 'The operation asked the bank more often than it may.'),
   LIMIT_EXCEEDED: final('client', 'The operation, or its answer, is too large.'),
   GRAPHQL_PARSE_FAILED: final('client', 'The document is not GraphQL.'),

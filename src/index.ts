@@ -3,11 +3,10 @@ import type { Plugin } from 'graphql-yoga';
 import { serveBankql } from './app/app.ts';
 import type { CliContext } from './commands/command.ts';
 import { readConfig } from './config/config.ts';
-import { ConfigError } from './config/config-error.ts';
-import { resolveEnvironment } from './config/environment.ts';
+import { ConfigError, resolveEnvironment } from './config/environment.ts';
 import { StartError } from './errors.ts';
 
-export { ConfigError } from './config/config-error.ts';
+export { ConfigError } from './config/environment.ts';
 export { type ErrorCode, errorCodes, StartError } from './errors.ts';
 export { schema } from './schema/schema.ts';
 export { version } from './version.ts';

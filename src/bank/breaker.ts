@@ -55,8 +55,8 @@ export class CircuitBreaker {
     return this.#generation;
   }
 
-  /** Records the outcome of a call that was let through. */
-  record(generation: number, result: HttpResult): void {
+  /** Records the outcome of a call that was let through, and ended at this time. */
+  record(generation: number, result: HttpResult, endedAt: number): void {
     if (generation !== this.#generation) return;
     const fault = this.#faultOf(result);
     const saysNothing = fault === null && result instanceof TransportFailure;
@@ -68,7 +68,7 @@ export class CircuitBreaker {
       return;
     }
     if (saysNothing) return;
-    const now = Math.floor(performance.now() / 1000);
+    const now = Math.floor(endedAt / 1000);
     let second = this.#seconds.at(-1);
     if (second?.number !== now) {
       second = { number: now, calls: 0, failed: 0, slow: 0 };

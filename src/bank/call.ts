@@ -47,8 +47,8 @@ export class Call<T extends Operation = Operation>
   trackId: string | null;
   /** How often it was sent before. */
   resendCount = 0;
-  /** The group of readers that may join it, and its key there: see SharedReads. */
-  group: string | null = null;
+  /** Who may join it, and the key by which they find it: see SharedReads. */
+  group = '';
   key = '';
   /** Nobody joins it later: if the bank hangs, a new call may be answered. By performance.now(). */
   joinableUntil = 0;
@@ -130,7 +130,7 @@ export class Call<T extends Operation = Operation>
     this.deadline = reader.deadline;
     this.#begunBy = reader.operationDeadline;
     reader.operationDeadline.addWaiter(reader);
-    this.#attempt();
+    this.#attempt(reader.begunAt);
   }
 
   /** Adds a reader to a call that is not over. */
@@ -172,22 +172,21 @@ export class Call<T extends Operation = Operation>
     return new TransportFailure('overloaded', false, refusals.connections);
   }
 
-  #attempt(): void {
+  #attempt(now: number): void {
     const { breaker, services, lane } = this.target;
     const { traceCall } = services;
     this.#hasEnded = false;
     this.#controller = null;
     this.#isSent = false;
     this.#response = null;
-    this.#attemptBegunAt = performance.now();
+    this.#attemptBegunAt = now;
     if (traceCall !== undefined)
-      this.#trace = this.#begunBy?.context(() => traceCall(this, this.resendCount)) ?? null;
+      this.#trace = this.#begunBy?.runInAsyncScope(traceCall, null, this, this.resendCount) ?? null;
     this.#generation = breaker === null ? 0 : breaker.tryAcquire();
     if (this.#generation === null) {
       this.#end(paused());
       return;
     }
-    if (this.#isTooLate(this.#attemptBegunAt)) return;
     this.#isWaiting = true;
     // Some may be refused on the way.
     for (const reader of this.readers)
@@ -218,7 +217,7 @@ export class Call<T extends Operation = Operation>
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (!this.#hasEnded && !this.#isTooLate() && this.#beforeStart !== null)
+    if (!this.#hasEnded && !this.#isTooLate(performance.now()) && this.#beforeStart !== null)
       this.#askBeforeStart(this.#beforeStart);
     if (this.#hasEnded) throw new Error('given up before it was sent');
     this.#isSent = true;
@@ -263,8 +262,9 @@ export class Call<T extends Operation = Operation>
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (controller !== this.#controller) return;
+    const now = performance.now();
     this.target.lane.gate.leave(this, true);
-    if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end(this.#enteredAt));
+    if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end(now - this.#enteredAt), now);
   }
 
   onResponseError(controller: Dispatcher.DispatchController | null | undefined, error: Error): void {
@@ -290,7 +290,8 @@ export class Call<T extends Operation = Operation>
   #stopReading(message: string): void {
     const [controller, response] = [this.#controller, this.#response];
     const isError = response !== null && (response.status < 200 || response.status > 299);
-    this.#end(isError ? response.end(this.#enteredAt) : this.#failure('refused', message));
+    const now = performance.now();
+    this.#end(isError ? response.end(now - this.#enteredAt) : this.#failure('refused', message), now);
     controller?.abort(new Error(message));
   }
 
@@ -313,7 +314,7 @@ export class Call<T extends Operation = Operation>
   }
 
   /** Whether no time is left. All readers then give up, although the timer of their deadlines is late. */
-  #isTooLate(now = performance.now()): boolean {
+  #isTooLate(now: number): boolean {
     if (now < this.deadline) return false;
     for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
     return true;
@@ -324,14 +325,14 @@ export class Call<T extends Operation = Operation>
   }
 
   /** The end of an attempt. */
-  #end(result: HttpResult): void {
+  #end(result: HttpResult, now = performance.now()): void {
     this.#hasEnded = true;
     const { breaker, operation } = this.target;
     const { retries, refusedReads } = this.target.services;
     if (operation.kind === 'read' && !(result instanceof TransportFailure) && result.status === 401)
       refusedReads.note(result);
-    if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result);
-    this.#report(result);
+    if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result, now);
+    this.#report(result, now);
     // The operation may end while its call is reported.
     if (this.isOver) return;
     const isFirst = this.#isRead && this.resendCount === 0;
@@ -339,13 +340,13 @@ export class Call<T extends Operation = Operation>
     if (!isFirst || !isTransient(result) || !this.#awaitRetry(retries)) this.#finish(result);
   }
 
-  #report(result: HttpResult): void {
+  #report(result: HttpResult, now: number): void {
     const { onCall } = this.target.services;
     const trace = this.#trace;
     if (onCall === undefined && trace === null) return;
-    const report = reportOf(this, result, performance.now() - this.#attemptBegunAt, trace);
+    const report = reportOf(this, result, now - this.#attemptBegunAt, trace);
     this.#trace = null;
-    this.#begunBy?.context(() => {
+    this.#begunBy?.runInAsyncScope(() => {
       onCall?.(report);
       trace?.end(report);
     });
@@ -363,10 +364,11 @@ export class Call<T extends Operation = Operation>
     this.#retryTimer = null;
     const { reads } = this.target.services;
     reads.release(this);
-    if (this.#isTooLate()) return;
+    const now = performance.now();
+    if (this.#isTooLate(now)) return;
     this.resendCount++;
     if (this.trackId !== null) this.trackId = randomUUID();
-    this.#attempt();
+    this.#attempt(now);
   }
 
   /** The end of the last attempt. */
@@ -394,6 +396,8 @@ export class Call<T extends Operation = Operation>
   release(): void {
     this.#begunBy = null;
     this.credentials = noCredentials;
+    this.group = '';
+    this.key = '';
     this.#headers = [];
     this.#response = null;
   }

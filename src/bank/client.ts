@@ -202,13 +202,14 @@ export function createBankClient(options: BankOptions): BankClient {
 
   function respond(call: Call, beforeStart: (() => void) | null): Promise<HttpResponse> {
     const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
-    const operationDeadline = new OperationDeadline({ deadline: performance.now() + limitMs });
+    const now = performance.now();
+    const operationDeadline = new OperationDeadline({ deadline: now + limitMs });
     return new Promise((resolve, reject) => {
       // A reader of a response gets an HttpResponse.
       const take = resolve as (response: unknown) => void;
       const limits = { operationDeadline };
       call.begin(
-        new Reader(call, call.credentials.caller, limits, limitMs, 'response', take, reject),
+        new Reader(call, call.credentials.caller, limits, now, limitMs, 'response', take, reject),
         beforeStart,
       );
     });

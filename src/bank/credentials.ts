@@ -109,9 +109,9 @@ export class RequestCredentials implements Credentials {
     this.caller = caller;
   }
 
-  /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
+  /** Identifies callers by all three of their credentials, byte for byte. It contains them: nothing that outlives the request keeps it. */
   get id(): string {
-    this.#id ??= idOf(this);
+    this.#id ??= JSON.stringify(credentialsIn(this));
     return this.#id;
   }
 
@@ -135,8 +135,16 @@ export class RequestCredentials implements Credentials {
   }
 }
 
-const idOf = ({ subscriptionKey, authProviderName, authId }: Credentials): string =>
-  hash([subscriptionKey, authProviderName, authId]);
+const credentialsIn = ({ subscriptionKey, authProviderName, authId }: Credentials) => [
+  subscriptionKey,
+  authProviderName,
+  authId,
+];
+
+function unknownIdentity(credentials: Credentials): Identity {
+  const name = hash(credentialsIn(credentials));
+  return { name, group: name };
+}
 
 /** The credentials of a call that is over, and of a request whose caller is not known. */
 export const noCredentials = new RequestCredentials(
@@ -150,6 +158,6 @@ export const noCredentials = new RequestCredentials(
  */
 export function requestCredentials(credentials: Credentials, callers: Callers): RequestCredentials {
   if (credentials instanceof RequestCredentials) return credentials;
-  const { identity = { name: idOf(credentials), group: idOf(credentials) } } = credentials;
+  const { identity = unknownIdentity(credentials) } = credentials;
   return new RequestCredentials(credentials, callers.find(identity));
 }

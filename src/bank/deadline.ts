@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncResource } from 'node:async_hooks';
 import { TransportFailure } from './http-message.ts';
 
 /** Something that waits, and can be told to stop waiting. */
@@ -20,8 +20,11 @@ const never = Number.POSITIVE_INFINITY;
 /**
  * The deadline and cancellation of all calls of one GraphQL operation. However many wait, there is one timer and one
  * abort listener, and only while any waits. A write or a payment, which no client cancels, has a deadline of its own.
+ *
+ * It is made in the async context of its operation, and runs what belongs there (`runInAsyncScope`): undici calls handlers in the
+ * context of whoever opened the connection.
  */
-export class OperationDeadline {
+export class OperationDeadline extends AsyncResource {
   /** When waiters give up, in milliseconds of performance.now(). */
   readonly deadline: number;
   readonly #signal: AbortSignal | undefined;
@@ -31,28 +34,19 @@ export class OperationDeadline {
   /** When the timer fires. */
   #timerAt = never;
   #isCancelled = false;
-  #context: ReturnType<typeof AsyncLocalStorage.snapshot> | null = null;
 
   constructor({ deadline = never, signal }: OperationDeadlineOptions = {}) {
+    super('bankql.OperationDeadline');
     this.deadline = deadline;
     this.#signal = signal;
   }
 
   /** Why no further call may start (with `sent` false); null while there is time. */
-  get ended(): TransportFailure | null {
+  ended(now = performance.now()): TransportFailure | null {
     if (this.#isCancelled || this.#signal?.aborted)
       return new TransportFailure('cancelled', false, 'the caller left');
-    if (performance.now() < this.deadline) return null;
+    if (now < this.deadline) return null;
     return new TransportFailure('timeout', false, 'the operation has no time left');
-  }
-
-  /**
-   * Runs work in the async context of the operation, as it was when this was first read. undici calls handlers in the context
-   * of whoever opened the connection.
-   */
-  get context(): ReturnType<typeof AsyncLocalStorage.snapshot> {
-    this.#context ??= AsyncLocalStorage.snapshot();
-    return this.#context;
   }
 
   /** Makes all waiters give up, also those added later. */

@@ -24,11 +24,15 @@ interface Count {
   readonly most: number;
 }
 
-/** The calls of one bank operation. */
-interface OperationCount extends Count {
-  readonly operation: string;
-  /** How many calls wait, and how many have had to so far. */
+/** Calls of one bank operation, and how many of them wait. */
+interface WaitedCount extends Count {
   waiting: number;
+}
+
+/** The calls of one bank operation. */
+interface OperationCount extends WaitedCount {
+  readonly operation: string;
+  /** How many have had to wait so far. */
   waits: number;
 }
 
@@ -37,8 +41,8 @@ export type OperationUsage = Readonly<OperationCount>;
 
 /** A proven caller, or all unproven callers of one remote address. */
 interface Group extends Count {
-  /** The calls of the group by bank operation; empty for a proven caller, to whom only the operation's own limit applies. */
-  readonly operations: Map<string, Count>;
+  /** The calls of the group by bank operation; null for a proven caller, to whom only the operation's own limit applies. */
+  readonly operations: Map<string, WaitedCount> | null;
   /** The callers that wait; the first one is served next. */
   readonly waiting: Set<CallerQueue>;
 }
@@ -47,6 +51,8 @@ interface Group extends Count {
 interface CallerQueue extends Count {
   readonly caller: Caller;
   readonly group: Group;
+  /** The counts that include a call of the caller, by bank operation. */
+  readonly places: Map<string, readonly Count[]>;
   /** The waiting calls by bank operation, in the order of their arrival; the first operation is served next. */
   readonly waiting: Map<string, Set<GateEntry>>;
   waitingCalls: number;
@@ -67,6 +73,12 @@ const { cap: callerShare } = uses.connections;
  */
 const operationShare = 3 / 4;
 const done = Promise.resolve();
+
+/** Whether a waiting call may fit: the calls of a saturated operation are not looked at, however many wait. */
+function mayFit(operations: ReadonlyMap<string, WaitedCount>): boolean {
+  for (const { waiting, taken, most } of operations.values()) if (waiting > 0 && taken < most) return true;
+  return false;
+}
 
 /** The newest waiting call of the bank operation whose turn comes last. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
@@ -181,29 +193,29 @@ export class Gate {
 
   /** The counts that include a call of this operation and caller. */
   #placesOf(operation: string, queue: CallerQueue): readonly Count[] {
-    const places: Count[] = [this.#all, this.#operationOf(operation), queue];
+    return queue.places.get(operation) ?? this.#newPlaces(operation, queue);
+  }
+
+  #newPlaces(operation: string, queue: CallerQueue): readonly Count[] {
     const { group } = queue;
-    if (queue.caller.peer === null) return places;
-    let ofGroup = group.operations.get(operation);
-    if (ofGroup === undefined) {
-      ofGroup = { taken: 0, most: this.#mostOfOperationOfGroup };
-      group.operations.set(operation, ofGroup);
-    }
-    places.push(group, ofGroup);
+    const own = [this.#all, this.#operationOf(operation), queue];
+    const most = this.#mostOfOperationOfGroup;
+    const ofGroup =
+      group.operations && getOrMake(group.operations, operation, () => ({ taken: 0, most, waiting: 0 }));
+    const places = ofGroup === null ? own : [...own, group, ofGroup];
+    queue.places.set(operation, places);
     return places;
   }
 
   #operationOf(operation: string): OperationCount {
-    return (
-      this.#operations.get(operation) ??
-      getOrMake(this.#operations, operation, () => ({
-        operation,
-        taken: 0,
-        most: this.#mostOfOperation,
-        waiting: 0,
-        waits: 0,
-      }))
-    );
+    const most = this.#mostOfOperation;
+    return getOrMake(this.#operations, operation, () => ({
+      operation,
+      taken: 0,
+      most,
+      waiting: 0,
+      waits: 0,
+    }));
   }
 
   #queueOf(caller: Caller): CallerQueue {
@@ -215,10 +227,13 @@ export class Gate {
     const group = getOrMake(this.#groups, caller.peer ?? caller, () => ({
       taken: 0,
       most,
-      operations: new Map(),
+      operations: caller.peer === null ? null : new Map<string, WaitedCount>(),
       waiting: new Set<CallerQueue>(),
     }));
-    const queue = { caller, group, taken: 0, most, waiting: new Map(), waitingCalls: 0 };
+    const queue = {
+      ...{ caller, group, taken: 0, most },
+      ...{ places: new Map(), waiting: new Map(), waitingCalls: 0 },
+    };
     this.#queues.set(caller, queue);
     caller.calls.push(queue);
     return queue;
@@ -233,6 +248,8 @@ export class Gate {
       count.waiting++;
       count.waits++;
     }
+    const ofGroup = queue.group.operations?.get(operation);
+    if (ofGroup !== undefined) ofGroup.waiting++;
     entry.waitsFor = [...waitsFor, queue];
     getOrMake(queue.waiting, operation, () => new Set()).add(entry);
     queue.waitingCalls++;
@@ -250,6 +267,8 @@ export class Gate {
     queue.waitingCalls--;
     this.#waitingCalls--;
     const { group } = queue;
+    const ofGroup = group.operations?.get(operation);
+    if (ofGroup !== undefined) ofGroup.waiting--;
     if (queue.waitingCalls === 0) group.waiting.delete(queue);
     if (group.waiting.size === 0) this.#waiting.delete(group);
     entry.waitsFor = entry.waitsFor.filter((waiting) => waiting !== queue);
@@ -275,11 +294,11 @@ export class Gate {
     if (this.#isServing) return;
     this.#isServing = true;
     const errors: unknown[] = [];
-    while (this.#isFreed && this.#hasRoom()) {
+    while (this.#isFreed) {
       this.#isFreed = false;
       for (const group of this.#waiting) {
-        if (this.#all.taken >= this.#all.most) break;
-        if (group.taken >= group.most) continue;
+        if (this.#all.taken >= this.#all.most || !mayFit(this.#operations)) break;
+        if (group.taken >= group.most || (group.operations !== null && !mayFit(group.operations))) continue;
         try {
           // The group moves to the end: other groups are served before its next call.
           if (this.#serveOne(group) && this.#waiting.delete(group)) this.#waiting.add(group);
@@ -290,13 +309,6 @@ export class Gate {
     }
     this.#isServing = false;
     if (errors.length > 0) throw errors[0];
-  }
-
-  /** Whether a waiting call may fit: the calls of a saturated operation are not looked at, however many wait. */
-  #hasRoom(): boolean {
-    for (const { waiting, taken, most } of this.#operations.values())
-      if (waiting > 0 && taken < most) return true;
-    return false;
   }
 
   /** Lets the first fitting call of a group through. Returns whether there was one. */

@@ -51,10 +51,10 @@ export class IncomingResponse implements HttpResponse {
     this.#size = size;
   }
 
-  /** The answer ends with what arrived of its body. `askedAt`: when the call got its connection, by performance.now(). */
-  end(askedAt: number): HttpResponse {
+  /** The answer ends with what arrived of its body, after this time. */
+  end(milliseconds: number): HttpResponse {
     if (this.body.length > this.#size) this.body = this.body.subarray(0, this.#size);
-    this.milliseconds = performance.now() - askedAt;
+    this.milliseconds = milliseconds;
     return this;
   }
 }

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
-import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
 import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
@@ -50,7 +49,7 @@ export interface ReadLimits {
    * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
    * throw.
    */
-  readonly onSource?: ((source: SharedSource, operation: string, ageMs: number) => void) | undefined;
+  onSource?(source: SharedSource, operation: string, ageMs: number): void;
 }
 
 /** The result of a read. It may be shared, and must not be modified. */
@@ -97,8 +96,8 @@ interface CachedRead {
 export class SharedReads {
   readonly #options: SharedReadsOptions;
   readonly #cache: LRUCache<string, CachedRead> | null;
-  /** The calls that can be joined, by group and key. */
-  readonly #open = new Map<string, Map<string, Call>>();
+  /** The calls that can be joined, by key. */
+  readonly #open = new Map<string, Call>();
   /** The bytes of all answers that are not parsed yet. */
   #arriving = 0;
 
@@ -120,28 +119,30 @@ export class SharedReads {
    * Errors: BankqlError: those of the call, and those of a reader that gives up.
    */
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
-    const { operationDeadline, unshared = false } = limits;
-    const ended = operationDeadline?.ended ?? null;
+    const { operationDeadline } = limits;
+    // What keeps all digits is for an update.
+    const unshared = call.keepDigits || limits.unshared === true;
+    const now = performance.now();
+    const ended = operationDeadline?.ended(now) ?? null;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
     const { operation, credentials } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : credentials.id;
-    const key = isPublic
-      ? `${credentials.keyId} ${keyOf(call.path, call.body)}`
-      : keyOf(call.path, call.body);
+    const key = `${isPublic ? credentials.keyId : group} ${keyOf(call.path, call.body)}`;
     const known = isPublic && !unshared ? this.#cached(key) : null;
-    if (known !== null && performance.now() - known.storedAt < this.#options.publicCacheTtlMs) {
+    if (known !== null && now - known.storedAt < this.#options.publicCacheTtlMs) {
       this.note(operation.id, limits, 'cached');
       return Promise.resolve(wanted === 'answer' ? known.result.answer : known.result);
     }
-    const inFlight = unshared ? undefined : this.#open.get(group)?.get(key);
-    const joined = inFlight !== undefined && performance.now() < inFlight.joinableUntil ? inFlight : null;
+    const inFlight = unshared ? undefined : this.#open.get(key);
+    const joined = inFlight !== undefined && now < inFlight.joinableUntil ? inFlight : null;
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#options;
       const reader = new Reader(
         joined ?? call,
         credentials.caller,
         limits,
+        now,
         timeoutMs,
         wanted,
         resolve,
@@ -150,15 +151,20 @@ export class SharedReads {
       reader.known = known;
       reader.isJoined = joined !== null;
       if (joined !== null) return joined.join(reader);
-      if (!unshared) this.#add(call, group, key);
+      if (!unshared) {
+        call.group = group;
+        call.key = key;
+        this.#open.set(key, call);
+      }
       call.begin(reader);
     });
   }
 
   /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
   endJoining({ operation, credentials }: Call): void {
-    this.#open.delete(credentials.id);
-    if (operation.audience === 'public') this.#open.delete(publicGroup);
+    const isPublic = operation.audience === 'public';
+    for (const [key, { group }] of this.#open)
+      if (group === credentials.id || (isPublic && group === publicGroup)) this.#open.delete(key);
   }
 
   /** After a write that may have changed something. */
@@ -167,26 +173,12 @@ export class SharedReads {
     if (call.operation.audience === 'public') this.#cache?.clear();
   }
 
-  #add(call: Call, group: string, key: string): void {
-    call.group = group;
-    call.key = key;
-    getOrMake(this.#open, group, () => new Map<string, Call>()).set(key, call);
-  }
-
-  /** Nobody joins this call any more. Returns whether others could until now. */
-  #close(call: Call): boolean {
-    const { group, key } = call;
-    const open = group === null ? undefined : this.#open.get(group);
-    if (group === null || open?.get(key) !== call) return false;
-    open.delete(key);
-    if (open.size === 0) this.#open.delete(group);
-    return true;
-  }
-
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    if (this.#close(call) && call.group === publicGroup && result?.isValid === true)
+    // Nobody joins it any more, and nobody could if something was written meanwhile.
+    const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
+    if (isOpen && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
     this.#serve(call, result, error);
   }
@@ -226,9 +218,9 @@ export class SharedReads {
     return null;
   }
 
-  note(operation: string, { onSource }: ReadLimits, source: SharedSource, ageMs = 0): void {
+  note(operation: string, limits: ReadLimits, source: SharedSource, ageMs = 0): void {
     this.#options.onShared?.(operation, source);
-    onSource?.(source, operation, ageMs);
+    limits.onSource?.(source, operation, ageMs);
   }
 }
 
@@ -242,7 +234,7 @@ export class Reader implements Waiter {
   readonly limits: ReadLimits;
   readonly wanted: Wanted;
   readonly operationDeadline: OperationDeadline;
-  readonly begunAt = performance.now();
+  readonly begunAt: number;
   /** When it would give up if its operation had time enough. */
   readonly wholeTime: number;
   readonly deadline: number;
@@ -256,6 +248,7 @@ export class Reader implements Waiter {
     call: Call,
     caller: Caller,
     limits: ReadLimits,
+    now: number,
     timeoutMs: number,
     wanted: Wanted,
     resolve: (value: unknown) => void,
@@ -266,7 +259,8 @@ export class Reader implements Waiter {
     this.limits = limits;
     this.wanted = wanted;
     this.operationDeadline = limits.operationDeadline ?? new OperationDeadline();
-    this.wholeTime = this.begunAt + timeoutMs;
+    this.begunAt = now;
+    this.wholeTime = now + timeoutMs;
     this.deadline = Math.min(this.wholeTime, this.operationDeadline.deadline);
     this.#resolve = resolve;
     this.#reject = reject;

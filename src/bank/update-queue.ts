@@ -58,7 +58,7 @@ class RecordQueue {
 
   /** Waits for the update's turn, which has to `leave`. Errors: BANK_TIMEOUT. */
   async enter({ caller, deadline }: Pick<Update<unknown, unknown>, 'caller' | 'deadline'>): Promise<void> {
-    if (deadline.ended !== null) throw tooLate();
+    if (deadline.ended() !== null) throw tooLate();
     if (!this.#isTaken) {
       this.#isTaken = true;
       return;

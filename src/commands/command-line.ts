@@ -129,7 +129,8 @@ function readGiven(name: string, command: CliCommand, args: readonly string[]): 
     const next = tokens[index + 1];
     const value = token.value ?? (next?.kind === 'positional' ? next.value : '…');
     throw new UsageError(
-      `bankql ${name} has no option ${token.rawName}${instead(command, token.name, value)}`,
+      formerNames.get(`${name} ${token.rawName}`) ??
+        `bankql ${name} has no option ${token.rawName}${instead(command, token.name, value)}`,
     );
   }
   const given = parseGiven(args, options);
@@ -148,9 +149,8 @@ function parseGiven(args: readonly string[], options: ParseArgsOptionsConfig): G
   }
 }
 
-/** The remedy for an option that a command does not have. */
-function instead({ options, former = {} }: CliCommand, option: string, value: string): string {
-  if (Object.hasOwn(former, option)) return `: ${former[option]}`;
+/** What to do instead of an option that a command does not have. */
+function instead({ options }: CliCommand, option: string, value: string): string {
   const variable = option.toUpperCase().replaceAll('-', '_');
   if (isVariable(variable)) return `: set the variable, as ${variable}=${shownValue(variable, value)}.`;
   const meant = meantBy(option, Object.keys(options));

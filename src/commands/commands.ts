@@ -122,7 +122,6 @@ as for a start, but nothing is written.`,
 one does not, 2 if no call could be made.`,
     options: doctorOptions,
     examples: ['bankql doctor --env-file production.env --account a-1'],
-    former: { 'payment-answer': "bankql payments explain '200 {…}' explains an answer to a payment now." },
     failureCode: 2,
     run: async (context, given) => (await import('./doctor.ts')).checkBank(context, given),
   }),
@@ -220,8 +219,9 @@ in a new store. Give the logs of all processes, in one file.`,
   }),
 } as const;
 
-/** The commands of version 0.4, with their replacements. */
+/** Commands and an option of version 0.4, with what to do instead. */
 export const formerCommands = {
+  'doctor --payment-answer': "`bankql doctor --payment-answer` is `bankql payments explain '200 {…}'` now.",
   config: '`bankql config check` is `bankql check` now.',
   'payments find': '`bankql payments find` is `bankql payments list` now.',
   explain:

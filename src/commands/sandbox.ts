@@ -1,6 +1,5 @@
 import { readConfig } from '../config/config.ts';
-import { anyPort, readAs } from '../config/formats.ts';
-import { messageOf } from '../errors.ts';
+import { anyPort } from '../config/formats.ts';
 import { bankId, callers, subscriptionKey } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { parseDateTime } from '../schema/date-time.ts';
@@ -39,9 +38,7 @@ export async function runSandbox(
 }
 
 function readPort(port: string): number {
-  try {
-    return readAs(anyPort, port);
-  } catch (error) {
-    throw new UsageError(`--port=${port} cannot be used: ${messageOf(error)}`);
-  }
+  const { data, error } = anyPort.safeParse(port);
+  if (data === undefined) throw new UsageError(`--port=${port} cannot be used: ${error?.issues[0]?.message}`);
+  return data;
 }

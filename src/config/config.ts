@@ -8,9 +8,8 @@ import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
-import { ConfigError } from './config-error.ts';
-import { type Environment, readVariables, unknownVariables } from './environment.ts';
-import { acceptedCertificates, contradictions, stateUrlOf } from './rules.ts';
+import { ConfigError, type Environment, readVariables, unknownVariables } from './environment.ts';
+import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */
@@ -27,9 +26,10 @@ export function readConfig(environment: Environment, limits: Limits = fixedLimit
   const isBad = new Set(problems.map(({ variable }) => variable));
   const all = [
     ...problems,
-    // A contradiction that involves an invalid value is not reported.
-    ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
-    ...acceptedCertificates(environment, values),
+    // Contradictions that follow from an unusable value are not reported.
+    ...contradictions(environment, values).filter(
+      ({ involved }) => !involved.some((name) => isBad.has(name)),
+    ),
     ...unknownVariables(environment),
   ];
   if (all.length > 0) throw new ConfigError(all);

@@ -1,23 +1,43 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import type { z } from 'zod';
 import { messageOf, orStop, StartError } from '../errors.ts';
 import { shownStoreUrl } from '../payments/store/store-address.ts';
 import { decodeText, meantBy, trimmed, visible, withoutLineEnds } from '../plain-text.ts';
-import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { readAs } from './formats.ts';
 import { insteadOf } from './removed-variables.ts';
 import {
   fileEnding,
   isVariable,
   secretVariables,
-  type Values,
   type VariableName,
+  valuesOf,
   variableNames,
   variables,
 } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface ConfigProblem {
+  readonly variable: string;
+  /** The value, as it may be shown: without credentials; empty if the variable is not set. */
+  readonly value: string;
+  /** What to do, as a sentence. */
+  readonly remedy: string;
+}
+
+/** Variables that the process cannot start with. Each line names the variable, the value and the remedy. */
+export class ConfigError extends StartError {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(
+      problems
+        .map(({ variable, value, remedy }) => visible(`${variable}=${value} cannot be used: ${remedy}`))
+        .join('\n'),
+    );
+    this.problems = problems;
+  }
+}
 
 /**
  * Names that a platform sets by itself: the links to services in every container of Kubernetes (for a service called `bank`,
@@ -28,8 +48,8 @@ const isOfPlatform = (name: string, value: string): boolean =>
   (/_PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) ||
   /^(STATE_DIRECTORY|IDENTITY_(ENDPOINT|HEADER|API_VERSION|SERVER_THUMBPRINT))$/.test(name);
 
-/** The text of a variable, without white space and invisible characters at its ends; undefined if it is not set, or empty. */
-function givenOf(environment: Environment, name: VariableName): string | undefined {
+/** The text of a variable, without white space and marks at its ends; undefined if it is not set, or empty. */
+export function givenOf(environment: Environment, name: VariableName): string | undefined {
   const text = trimmed(environment[name] ?? '');
   return text === '' || isOfPlatform(name, text) ? undefined : text;
 }
@@ -42,13 +62,12 @@ export function shownValue(name: VariableName, value: string): string {
 
 const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 
-/** Errors: an Error with the remedy for a text with quotes or invisible characters. */
-function checkPlain(text: string): string {
-  if (text.length > 1 && quoted.test(text))
-    throw new Error('leave out the quotes: they would be a part of it.');
+/** The remedy for a value that cannot be used; undefined for one that can. */
+function remedyFor(name: VariableName, text: string): string | undefined {
+  if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
   const [hidden] = /(?!\s)[\p{Cc}\p{Cf}]/u.exec(text) ?? [];
-  if (hidden !== undefined) throw new Error(`it contains ${visible(hidden)}: take that away.`);
-  return text;
+  if (hidden !== undefined) return `it contains ${visible(hidden)}: take that away.`;
+  return variables[name].safeParse(text).error?.issues[0]?.message;
 }
 
 /**
@@ -57,19 +76,14 @@ function checkPlain(text: string): string {
  */
 export function readVariables(environment: Environment) {
   const problems: ConfigProblem[] = [];
-  const read = (name: VariableName): unknown => {
-    const format: z.ZodType = variables[name];
+  const usable: Record<string, string> = {};
+  for (const name of variableNames) {
     const given = givenOf(environment, name);
-    try {
-      return readAs(format, given && checkPlain(given));
-    } catch (error) {
-      problems.push({ variable: name, value: shownValue(name, given ?? ''), remedy: messageOf(error) });
-      return readAs(format, undefined);
-    }
-  };
-  // Texts become typed values only here: the format of each variable makes its value.
-  const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
-  return { values, problems };
+    const remedy = given && remedyFor(name, given);
+    if (remedy) problems.push({ variable: name, value: shownValue(name, given), remedy });
+    else if (given) usable[name] = given;
+  }
+  return { values: valuesOf.parse(usable), problems };
 }
 
 const isKnown = (name: string) =>
@@ -127,7 +141,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   const environment: Record<string, string | undefined> = {};
   const sources = new Map<string, string>();
   for (const file of envFiles) {
-    const text = readText(file, `--env-file ${file}`).replaceAll('\r\n', '\n');
+    const text = orStop(() => textOf(file), `--env-file ${file} cannot be used: `).replaceAll('\r\n', '\n');
     const bad = misleadingLine(text);
     if (bad !== null)
       throw new StartError(
@@ -169,11 +183,7 @@ function misleadingLine(text: string): number | null {
   return null;
 }
 
-/** The text of a file, which the error calls `name`. Errors: StartError. */
-const readText = (file: string, name = file): string =>
-  orStop(() => textOf(file), `${name} cannot be used: `);
-
-/** Errors: an Error whose message does not contain the file's name; Node's own message would. */
+/** The text of a file. Errors: an Error that does not name the file, as Node's own would. */
 function textOf(file: string): string {
   try {
     return decodeText(readFileSync(file));

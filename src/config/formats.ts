@@ -10,13 +10,6 @@ import { validateViewerTemplate } from '../schema/viewer-template.ts';
 
 /** The formats of variables as zod types. The message of an issue is the remedy. */
 
-/** Reads a text. Errors: an Error whose message is the remedy. */
-export function readAs<T>(format: z.ZodType<T>, text: string | undefined): T {
-  const { success, data, error } = format.safeParse(text);
-  if (!success) throw new Error(error.issues[0]?.message);
-  return data;
-}
-
 /** A text that a function understands. The message of its error is the remedy. */
 const parsedBy = <T>(parse: (text: string) => T) =>
   z.string().transform((text, context): T => {
@@ -127,15 +120,10 @@ export const rateLimit = z
   .string()
   .regex(/^\d{1,9}\/\d{1,5}$/, rateRemedy)
   .transform((text) => {
-    const [calls, seconds] = text.split('/').map(Number);
+    const [calls = 0, seconds = 0] = text.split('/').map(Number);
     return { calls, seconds };
   })
-  .pipe(
-    z.object({
-      calls: z.number().min(1, rateRemedy),
-      seconds: z.number().min(1, rateRemedy).max(86_400, rateRemedy),
-    }),
-  )
+  .refine(({ calls, seconds }) => calls >= 1 && seconds >= 1 && seconds <= 86_400, rateRemedy)
   .optional();
 
 /** Words, codes or whole texts by which a bank says how a payment ended. They may contain spaces. */

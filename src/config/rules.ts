@@ -3,26 +3,18 @@ import { duplicateCodes, foldValue } from '../payments/answer/payment-words.ts';
 import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
-import type { ConfigProblem } from './config-error.ts';
-import { type Environment, shownValue } from './environment.ts';
+import { type Environment, givenOf, shownValue } from './environment.ts';
 import type { Values, VariableName } from './variables.ts';
 
 /** Reports a problem: the variable to change, the remedy, and the other variables involved. */
 type Refuse = (variable: VariableName, remedy: string, ...others: readonly VariableName[]) => void;
 
 /** The problems of values that contradict or require each other. `involved`: the variables that cause a problem. */
-export function contradictions(values: Values) {
-  const problems: { variable: VariableName; value: string; remedy: string; involved: VariableName[] }[] = [];
+export function contradictions(environment: Environment, values: Values) {
+  const problems: { variable: string; value: string; remedy: string; involved: string[] }[] = [];
   const refuse: Refuse = (variable, remedy, ...others) => {
-    const value = values[variable];
-    const text =
-      value === true
-        ? 'on'
-        : [value ?? []]
-            .flat()
-            .map((part) => [part].flat().join('.'))
-            .join(', ');
-    problems.push({ variable, value: shownValue(variable, text), remedy, involved: [variable, ...others] });
+    const value = shownValue(variable, givenOf(environment, variable) ?? String(values[variable] ?? ''));
+    problems.push({ variable, value, remedy, involved: [variable, ...others] });
   };
   checkPaymentWords(values, refuse);
   checkPaymentPaths(values, refuse);
@@ -30,6 +22,15 @@ export function contradictions(values: Values) {
   checkBank(values, refuse);
   checkCallers(values, refuse);
   checkWorkersAndStore(values, refuse);
+  // Node's own variable accepts every certificate: anybody on the way could answer as the bank, or as the issuer of tokens.
+  if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0' && values.BANK_BASE_URL !== undefined)
+    problems.push({
+      variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
+      value: '0',
+      remedy:
+        "with a bank, certificates have to be checked: leave it out, and name the authority of the bank's certificate with BANK_TLS_CA.",
+      involved: [],
+    });
   return problems;
 }
 
@@ -157,22 +158,6 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
       'STATE_URL',
     );
 }
-
-/**
- * Reports Node's own variable that accepts every certificate: with it, anybody between bankql and the bank could answer as the
- * bank, or as the issuer of tokens.
- */
-export const acceptedCertificates = (environment: Environment, { BANK_BASE_URL }: Values): ConfigProblem[] =>
-  environment.NODE_TLS_REJECT_UNAUTHORIZED !== '0' || BANK_BASE_URL === undefined
-    ? []
-    : [
-        {
-          variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
-          value: '0',
-          remedy:
-            "with a bank, certificates have to be checked: leave it out, and name the authority of the bank's certificate with BANK_TLS_CA.",
-        },
-      ];
 
 /** The store of payment records; null if the operator has to name it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { logLevels } from '../telemetry/log.ts';
 import {
   anyFlag,
@@ -237,4 +237,7 @@ export const secretVariables: readonly string[] = [
 ];
 export const fileEnding = '_FILE';
 
-export type Values = { readonly [Name in VariableName]: z.infer<(typeof variables)[Name]> };
+/** The one place where texts become typed values: the format of each variable makes its value. */
+export const valuesOf = z.object(variables);
+
+export type Values = Readonly<z.infer<typeof valuesOf>>;

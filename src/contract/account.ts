@@ -10,7 +10,7 @@ export const account = record('Account', 'An account through one of its views.',
   balance: money.nullish().meta({
     description: 'The balance of the account.',
     requiredInBodies: true,
-    notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
+    notes: { changes: '; it cannot be cleared' },
   }),
   bank_id: textOrArray.nullish().meta({
     name: 'bankIds',

@@ -12,8 +12,8 @@ export const product = record('Product', 'A product of a bank.', {
     holdsIds: true,
     notes: {
       answer: ', a text or a list',
-      input: ': one entry; the bank of the mutation if it is left out',
-      changes: ': one entry, for the bank takes one; needed where the product has several',
+      input: ": one entry, by default the mutation's bank",
+      changes: ': one entry, needed if it has several',
     },
   }),
   category: text.nullish().describe('The category, such as `loan`.'),

@@ -40,8 +40,7 @@ export const transactionMetadata = record(
       description: "The customer's notes about the transaction.",
       requiredInBodies: true,
       notes: {
-        changes:
-          '; the bank requires it with other metadata, so that bankql sends an empty text if there is no comment',
+        changes: '; empty if cleared beside other metadata',
       },
     }),
     narrative: text.nullish().describe('A longer text about the transaction.'),

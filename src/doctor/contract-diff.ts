@@ -59,7 +59,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
     if (!(error instanceof BankqlError)) throw error;
     contract.push(error.message);
   }
-  return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
+  return { contract: withCounts(contract), drift: withCounts(drift), unknown: withCounts(unknown) };
 }
 
 /** Descriptions of the drifts of a whole answer. For amounts, reading only reports that some are strings. */
@@ -69,7 +69,7 @@ const answerDrifts: Readonly<Record<string, string>> = {
 };
 
 /** Distinct texts with their number of occurrences. */
-const counted = (texts: readonly string[]): string[] =>
+const withCounts = (texts: readonly string[]): string[] =>
   Array.from(
     Map.groupBy(texts, (text) => text),
     ([text, { length }]) => (length === 1 ? text : `${text} (${length} times)`),

@@ -22,10 +22,6 @@ export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 /** The bytes around a member's name in JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
-/** The number of entries that a list reports; 0 if it reports none. */
-export const lengthOf = (list: object): number =>
-  'length' in list && typeof list.length === 'number' ? list.length : 0;
-
 /** How many errors an answer shows. */
 export const maxErrors = 100;
 /** How many fields may fail before the operation is ended. */

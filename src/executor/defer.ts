@@ -1,12 +1,6 @@
-import {
-  type ExecutionResult,
-  GraphQLError,
-  type GraphQLResolveInfo,
-  type ResponsePath,
-  responsePathAsArray,
-} from 'graphql';
+import { type ExecutionResult, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import { nobody } from '../load/callers.ts';
-import { AnswerLimitError, boundErrors } from './answer-budget.ts';
+import { AnswerLimitError } from './answer-budget.ts';
 import type { DeferredPlan, PreparedOperation } from './compile.ts';
 import { locateError } from './errors.ts';
 import { executeFields, executePlan } from './execute.ts';
@@ -25,10 +19,14 @@ const maxPending = 100;
 /** The format of the results: that of graphql 17, or that of 2022, in which each result names its path. */
 export type IncrementalForm = 'v0.2' | '20220824';
 
-/** A first result, and those that follow. */
-export interface IncrementalResults {
-  readonly initialResult: object;
-  readonly subsequentResults: AsyncGenerator<object, void, void>;
+/** One of several results, or a part of one. */
+export interface IncrementalResult extends Pick<ExecutionResult, 'data' | 'errors'> {
+  readonly id?: string;
+  readonly path?: readonly (string | number)[];
+  readonly pending?: readonly IncrementalResult[];
+  readonly incremental?: readonly IncrementalResult[];
+  readonly completed?: readonly IncrementalResult[];
+  readonly hasNext?: boolean;
 }
 
 /** Executes an operation, and delivers its fragments later. Shape: a single result if none is deferred. It never rejects. */
@@ -38,45 +36,46 @@ export async function executeIncrementally(
   context: unknown,
   variables: GraphQLResolveInfo['variableValues'],
   options: ExecuteOptions = { caller: nobody },
-): Promise<ExecutionResult | IncrementalResults> {
+): Promise<ExecutionResult | Fragments> {
   const plan = prepared.planFor(variables, true);
   if (plan instanceof GraphQLError) return { errors: [plan], data: null };
   const execution = new Execution(plan, context, variables, options);
   const fragments = new Fragments(execution, form);
   execution.fragments = fragments;
   const result = await executePlan(execution);
-  return fragments.announceFirst(result) ?? result;
+  return fragments.announceFirst(result) ? fragments : result;
 }
 
-/** A fragment of one object. */
-export class DeferredFragment {
+/** A fragment of one object: an answer of its own. It is nulled if it has failed as a whole. */
+export class DeferredFragment extends PendingRoot {
   readonly plan: DeferredPlan;
   readonly source: unknown;
   /** The object that the fragment is left out of. */
   readonly container: PendingValue;
   /** The objects of the answer that have the other fields of the fragment. */
   readonly known: readonly Data[];
-  readonly root: PendingRoot;
   id = '';
+  /** Its fields, once it is complete. */
   data: Data | null = null;
-  /** The errors of a fragment that failed as a whole. */
-  failure: readonly GraphQLError[] | null = null;
 
   constructor(plan: DeferredPlan, source: unknown, container: PendingValue, data: Data) {
+    super(container.execution, [], []);
     this.plan = plan;
     this.source = source;
     this.container = container;
-    const outer = container instanceof PendingRoot ? container.fragment : null;
-    this.known = outer === null ? [data] : [data, ...outer.known];
-    this.root = new PendingRoot(container.execution, this);
+    this.known = container instanceof DeferredFragment ? [data, ...container.known] : [data];
   }
 
-  get path(): ResponsePath | undefined {
+  override get path() {
     return this.container.path;
   }
 
-  get isComplete(): boolean {
-    return this.data !== null || this.failure !== null;
+  get place() {
+    const { path, plan } = this;
+    return {
+      path: responsePathAsArray(path),
+      ...(plan.label !== undefined && { label: plan.label }),
+    };
   }
 
   /** Whether its object turned out to be null. */
@@ -86,33 +85,39 @@ export class DeferredFragment {
     return false;
   }
 
-  /** The data of all its fields, also of those that are delivered elsewhere. */
-  get wholeData(): Data {
+  /** The data of all its fields, also of those that are delivered elsewhere; null if it has failed. */
+  get wholeData(): Data | null {
+    if (this.data === null) return null;
     const whole: Data = Object.create(null);
     for (const name of this.plan.names) {
-      const holder = [this.data, ...this.known].find((data) => data !== null && Object.hasOwn(data, name));
+      const holder = [this.data, ...this.known].find((data) => Object.hasOwn(data, name));
       if (holder) whole[name] = holder[name];
     }
     return whole;
   }
 }
 
-/** The fragments of an execution. */
+/** The fragments of an execution, and the results in which they are delivered. */
 export class Fragments {
+  readonly results: AsyncGenerator<IncrementalResult, void, void>;
   readonly #execution: Execution;
   readonly #form: IncrementalForm;
   readonly #announced = new Set<DeferredFragment>();
+  /** Those that the client waits for; null before the first result. */
+  #awaited: readonly DeferredFragment[] | null = null;
   #pending = 0;
   #ids = 0;
-  /** Fragments of a mutation wait until all its fields have been written. */
-  #held: DeferredFragment[] | null;
+  /** When they may begin: those of a mutation wait until all its fields have been written. */
+  readonly #written = Promise.withResolvers<void>();
+  #first: IncrementalResult = {};
   #limit: GraphQLError | null = null;
   #changed = Promise.withResolvers<void>();
 
   constructor(execution: Execution, form: IncrementalForm) {
     this.#execution = execution;
     this.#form = form;
-    this.#held = execution.plan.details.operation.operation === 'mutation' ? [] : null;
+    if (execution.plan.details.operation.operation !== 'mutation') this.#written.resolve();
+    this.results = this.#deliver();
   }
 
   /** Whether this many more fragments may be pending. */
@@ -129,58 +134,38 @@ export class Fragments {
     for (const plan of plans) {
       const fragment = new DeferredFragment(plan, source, container, data);
       if (root instanceof PendingRoot) root.deferred.push(fragment);
-      if (this.#held === null) void Promise.resolve().then(() => this.#start(fragment));
-      else this.#held.push(fragment);
+      void this.#execute(fragment);
     }
   }
 
-  #start(fragment: DeferredFragment): void {
-    const late = lateObjectOf(fragment.source);
-    const { mustWait } = this.#execution;
-    if (late === null && mustWait) this.#execution.defer(() => this.#execute(fragment, fragment.source));
-    else if (late === null) this.#execute(fragment, fragment.source);
-    else
-      late.then(
-        (object) => this.#execute(fragment, object),
-        (error) => this.#fail(fragment, error),
-      );
-  }
-
-  #execute(fragment: DeferredFragment, source: unknown): void {
+  /** Executes a fragment, at the earliest after the object that it is left out of. It never rejects. */
+  async #execute(fragment: DeferredFragment): Promise<void> {
     const execution = this.#execution;
-    if (execution.isOver) return;
-    const { root, plan } = fragment;
+    const { plan, source } = fragment;
     try {
-      const data = executeFields(plan.object, source, execution.placeOf(root));
-      if (data !== root) this.#complete(fragment, data as Data);
-      else
-        root.completed.then(
-          (members) => this.#complete(fragment, members),
-          (error) => this.#fail(fragment, error),
-        );
+      await this.#written.promise;
+      const object = await (lateObjectOf(source) ?? source);
+      if (execution.mustWait) await new Promise<void>((resolve) => execution.defer(resolve));
+      if (execution.isOver) return;
+      const data = executeFields(plan.object, object, execution.placeOf(fragment));
+      fragment.data = data === fragment ? await fragment.completed : (data as Data);
     } catch (error) {
       this.#fail(fragment, error);
     }
-  }
-
-  #complete(fragment: DeferredFragment, data: Data): void {
-    fragment.data = data;
     this.#changed.resolve();
   }
 
   #fail(fragment: DeferredFragment, error: unknown): void {
     const execution = this.#execution;
     if (execution.isOver) return;
-    const { container, path, root } = fragment;
+    const { container, path, errors } = fragment;
     const nodes = container instanceof PendingField ? container.details.nodes : [];
     // The error that made it null is its only one.
-    root.isNulled = true;
-    root.errors.length = 0;
+    fragment.isNulled = true;
+    errors.length = 0;
     try {
       if (error instanceof AnswerLimitError) throw error;
-      execution.record(locateError(error, nodes, responsePathAsArray(path)), root.errors);
-      fragment.failure = root.errors;
-      this.#changed.resolve();
+      execution.record(locateError(error, nodes, responsePathAsArray(path)), errors);
     } catch (limit) {
       execution.stop(limit as GraphQLError);
     }
@@ -192,60 +177,60 @@ export class Fragments {
     this.#changed.resolve();
   }
 
-  /** The first result with the announced fragments; null if there are none. */
-  announceFirst(result: ExecutionResult): IncrementalResults | null {
+  /** Begins with the first result and the fragments in it; false if there are none. */
+  announceFirst(result: ExecutionResult): boolean {
     const pending = result.data ? this.#announce(this.#execution.deferred) : [];
-    if (pending.length === 0) {
-      this.#execution.isOver = true;
-      return null;
-    }
-    for (const fragment of this.#held ?? []) this.#start(fragment);
-    this.#held = null;
-    const initialResult = { ...result, ...this.#announcement(pending), hasNext: true };
-    return { initialResult, subsequentResults: this.#results() };
+    this.#first = { ...result, ...this.#announcement(pending), hasNext: true };
+    if (pending.length === 0) this.#execution.isOver = true;
+    this.#written.resolve();
+    return pending.length > 0;
   }
 
-  async *#results(): AsyncGenerator<object, void, void> {
+  /** Errors: the limit that ended the execution. */
+  async *#deliver(): AsyncGenerator<IncrementalResult, void, void> {
     try {
-      while (this.#announced.size > 0) {
+      for (let next: IncrementalResult | null = this.#first; ; next = this.#nextResult()) {
+        if (next !== null) yield next;
+        this.#awaited = [...this.#announced];
+        if (this.#awaited.length === 0) return;
+        await this.#changed.promise;
+        this.#changed = Promise.withResolvers();
         if (this.#limit !== null) throw this.#limit;
-        const result = this.#nextResult();
-        if (result !== null) yield result;
-        else {
-          await this.#changed.promise;
-          this.#changed = Promise.withResolvers();
-        }
       }
     } finally {
       this.#execution.isOver = true;
     }
   }
 
-  /** Delivers all fragments that are complete; null if there are none. */
-  #nextResult(): object | null {
+  /** All fragments that are complete; null if there are none. */
+  #nextResult(): IncrementalResult | null {
     const delivered: DeferredFragment[] = [];
     const pending: DeferredFragment[] = [];
     // The set grows by what the delivered fragments contain.
-    for (let before = -1; before < delivered.length; ) {
-      before = delivered.length;
-      for (const fragment of this.#announced) {
-        if (!fragment.isComplete) continue;
-        this.#announced.delete(fragment);
-        this.#pending--;
-        delivered.push(fragment);
-        if (fragment.failure === null) pending.push(...this.#announce(fragment.root.deferred));
-      }
+    for (const fragment of this.#announced) {
+      if (fragment.data === null && !fragment.isNulled) continue;
+      this.#announced.delete(fragment);
+      this.#pending--;
+      delivered.push(fragment);
+      if (!fragment.isNulled) pending.push(...this.#announce(fragment.deferred));
     }
     if (delivered.length === 0) return null;
     const hasNext = this.#announced.size > 0;
-    if (this.#form === '20220824') return { incremental: delivered.map(withPath), hasNext };
-    const incremental = delivered.flatMap(({ id, data, root, failure }) =>
-      failure === null ? { id, data, ...errorsOf(root.errors) } : [],
+    if (this.#form === '20220824') {
+      const parts = delivered.map(({ place, wholeData, errors }) => ({
+        ...place,
+        data: wholeData,
+        ...errorsOf(errors),
+      }));
+      return { incremental: parts, hasNext };
+    }
+    const parts = delivered.flatMap(({ id, data, errors }) =>
+      data === null ? [] : { id, data, ...errorsOf(errors) },
     );
     return {
       ...this.#announcement(pending),
-      ...(incremental.length > 0 && { incremental }),
-      completed: delivered.map(({ id, failure }) => ({ id, ...errorsOf(failure ?? []) })),
+      ...(parts.length > 0 && { incremental: parts }),
+      completed: delivered.map(({ id, data, errors }) => ({ id, ...(data === null && errorsOf(errors)) })),
       hasNext,
     };
   }
@@ -260,24 +245,18 @@ export class Fragments {
     return announced;
   }
 
-  #announcement(pending: readonly DeferredFragment[]): object {
+  #announcement(pending: readonly DeferredFragment[]): Pick<IncrementalResult, 'pending'> {
     if (this.#form !== 'v0.2' || pending.length === 0) return {};
-    const announced = pending.map(({ id, path, plan }) => ({
-      id,
-      path: responsePathAsArray(path),
-      ...(plan.label !== undefined && { label: plan.label }),
-    }));
-    return { pending: announced };
+    return { pending: pending.map(({ id, place }) => ({ id, ...place })) };
+  }
+
+  /** The result that ends all, in the place of one that cannot be delivered. */
+  lastResult(errors: readonly object[]): object {
+    if (this.#awaited === null) return { data: null, errors, hasNext: false };
+    return this.#form === '20220824'
+      ? { incremental: [{ path: [], errors }], hasNext: false }
+      : { completed: this.#awaited.map(({ id }) => ({ id, errors })), hasNext: false };
   }
 }
 
-const errorsOf = (errors: readonly GraphQLError[]) =>
-  errors.length === 0 ? {} : { errors: boundErrors(errors, 0) };
-
-/** A fragment in the form of 2022. */
-const withPath = (fragment: DeferredFragment) => ({
-  path: responsePathAsArray(fragment.path),
-  data: fragment.failure === null ? fragment.wholeData : null,
-  ...(fragment.plan.label !== undefined && { label: fragment.plan.label }),
-  ...errorsOf(fragment.failure ?? fragment.root.errors),
-});
+const errorsOf = (errors: readonly GraphQLError[]) => (errors.length === 0 ? {} : { errors });

@@ -9,7 +9,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { nobody } from '../load/callers.ts';
-import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
+import { AnswerLimitError, boundErrors } from './answer-budget.ts';
 import type { ObjectPlan, PreparedOperation, ValuePlan } from './compile.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
 import { earlyResultsOf, lateObjectOf } from './known-resolvers.ts';
@@ -170,7 +170,7 @@ function executeWhole(plan: ObjectPlan, source: unknown, place: Place) {
 function complete(plan: ValuePlan, value: unknown, place: Place): unknown {
   if (value === null || value === undefined) return nullOf(plan);
   if (typeof value === 'object') {
-    if ('then' in value && typeof value.then === 'function')
+    if (typeof (value as Partial<PromiseLike<unknown>>).then === 'function')
       return place.awaitValue(value as PromiseLike<unknown>, complete);
     if (value instanceof Error) throw value;
   }
@@ -223,124 +223,122 @@ function objectPlanNamed(
   );
 }
 
-function completeList(plan: ValuePlan, list: unknown, place: Place): unknown {
-  if (typeof list !== 'object' || list === null || !isIterable(list) || plan.entry === null)
+/** A list whose entries are read by their positions: an array, or a list that makes each entry when it is read. */
+interface IndexedList {
+  readonly length: number;
+  at(index: number): unknown;
+}
+
+const isIndexed = (list: object): list is IndexedList =>
+  Array.isArray(list) || ('at' in list && typeof list.at === 'function' && 'length' in list);
+
+const isIterable = (value: unknown): value is Iterable<unknown> & object =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value;
+
+/** The entries are charged before they are made. */
+function completeList(plan: ValuePlan, value: unknown, place: Place): unknown {
+  if (!isIterable(value))
     throw new GraphQLError(
       `Expected Iterable, but did not find one for field "${plan.parentType.name}.${plan.field.name}".`,
     );
   const { execution } = place;
-  const length = lengthOf(list);
+  const { budget } = execution;
+  const read: unknown[] = [];
+  const list = isIndexed(value) ? value : read;
   try {
-    execution.budget.spend(length, 0);
+    if (list !== read) budget.spend(list.length, 0);
+    else
+      for (const entry of value) {
+        budget.spend(1, 0);
+        read.push(entry);
+      }
   } catch (error) {
     ignoreRejections(list);
     throw error;
   }
-  const running = new ListCompletion(plan.entry, list, length);
-  if (execution.mustWait) return place.defer(list, (_plan, _list, later) => running.start(later));
-  return running.start(place);
+  return execution.mustWait ? place.defer(list, startList) : startList(plan, list, place);
 }
 
-const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value;
+/** Completes a list as far as there is time; returns its entries, or its placeholder. Errors: that of a non-null entry. */
+function startList(plan: ValuePlan, value: unknown, place: Place): unknown {
+  const list = value as IndexedList;
+  const { length } = list;
+  const entries: unknown[] = [];
+  const outstanding = completeEntries(plan, list, length, entries, place);
+  if (entries.length === length) return outstanding === 0 ? entries : place.waitFor(entries, outstanding);
+  // The rest counts as one more.
+  place.waitFor(entries, outstanding + 1);
+  continueLater(plan, list, length, entries, place.field);
+  return place.field;
+}
+
+function continueLater(
+  plan: ValuePlan,
+  list: IndexedList,
+  length: number,
+  entries: unknown[],
+  pending: PendingField,
+): void {
+  const { execution } = pending;
+  execution.defer(() => {
+    // An entry may have failed in the meantime.
+    if (execution.isOver || pending.outstanding === 0) return ignoreRejections(list);
+    try {
+      pending.outstanding += completeEntries(plan, list, length, entries, execution.placeOf(pending));
+      if (entries.length === length) countDown(pending);
+      else continueLater(plan, list, length, entries, pending);
+    } catch (error) {
+      pending.propagateError(error);
+    }
+  });
+}
 
 /** After how many entries a list asks whether there is still time. */
 const entriesAtOnce = 64;
 
-/** The completion of a list, piece by piece. */
-class ListCompletion {
-  declare readonly plan: ValuePlan;
-  declare readonly list: Iterable<unknown>;
-  /** How many entries have been charged to the budget already. */
-  declare readonly charged: number;
-  declare readonly iterator: Iterator<unknown>;
-  declare readonly entries: unknown[];
-  declare isComplete: boolean;
-
-  constructor(plan: ValuePlan, list: Iterable<unknown>, charged: number) {
-    this.plan = plan;
-    this.list = list;
-    this.charged = charged;
-    this.iterator = list[Symbol.iterator]();
-    this.entries = [];
-    this.isComplete = false;
-  }
-
-  /** Completes the list as far as there is time; returns its entries, or its placeholder. Errors: that of a non-null entry. */
-  start(place: Place): unknown {
-    const outstanding = this.#completeSome(place);
-    if (this.isComplete) return outstanding === 0 ? this.entries : place.waitFor(this.entries, outstanding);
-    // The rest counts as one more.
-    place.waitFor(this.entries, outstanding + 1);
-    this.#continueLater(place.field);
-    return place.field;
-  }
-
-  #continueLater(pending: PendingField): void {
-    const { execution } = pending;
-    execution.defer(() => {
-      // An entry may have failed in the meantime.
-      if (execution.isOver || pending.outstanding === 0) this.#abandon();
-      else this.#continue(pending);
-    });
-  }
-
-  #continue(pending: PendingField): void {
-    try {
-      pending.outstanding += this.#completeSome(pending.execution.placeOf(pending));
-      if (this.isComplete) countDown(pending);
-      else this.#continueLater(pending);
-    } catch (error) {
-      pending.propagateError(error);
+/** Completes the entries that follow, while there is time. Returns how many of them are outstanding. Errors: that of a non-null entry. */
+function completeEntries(
+  { entry }: ValuePlan,
+  list: IndexedList,
+  length: number,
+  entries: unknown[],
+  place: Place,
+): number {
+  const plan = entry as ValuePlan;
+  const { execution } = place;
+  const { budget } = execution;
+  const first = entries.length;
+  // The place of one entry after the other.
+  const own = place.memberAt(plan, first);
+  let outstanding = 0;
+  try {
+    for (let index = first; index < length; index++) {
+      if (index % entriesAtOnce === 0 && index > first && execution.mustWait) break;
+      let value = list.at(index);
+      if ((value === null || value === undefined) && !plan.isNonNull) {
+        value = null;
+      } else if (typeof value !== 'string' || !plan.isText) {
+        own.pending = null;
+        own.key = index;
+        try {
+          value = complete(plan, value, own);
+        } catch (error) {
+          value = own.field.handleFieldError(error);
+        }
+      }
+      if (typeof value === 'string') {
+        budget.bytes += value.length;
+      } else if (value === awaited || value instanceof PendingField) {
+        value = value === awaited ? null : value.members;
+        outstanding++;
+      }
+      entries.push(value);
     }
+    if (budget.bytes > budget.bytesMark) budget.check();
+  } catch (error) {
+    // Rejections of its other entries are of no interest.
+    ignoreRejections(list);
+    throw error;
   }
-
-  /** Completes entries while there is time. Returns how many of them are outstanding. */
-  #completeSome(place: Place): number {
-    const { execution } = place;
-    const { plan, entries } = this;
-    const { budget } = execution;
-    // The place of one entry after the other.
-    const own = place.memberAt(plan, entries.length);
-    let outstanding = 0;
-    try {
-      do {
-        const next = this.iterator.next();
-        if (next.done) {
-          this.isComplete = true;
-          break;
-        }
-        if (entries.length >= this.charged) budget.spend(1, 0);
-        let { value } = next;
-        if ((value === null || value === undefined) && !plan.isNonNull) {
-          value = null;
-        } else if (typeof value !== 'string' || !plan.isText) {
-          own.pending = null;
-          own.key = entries.length;
-          try {
-            value = complete(plan, value, own);
-          } catch (error) {
-            value = own.field.handleFieldError(error);
-          }
-        }
-        if (typeof value === 'string') {
-          budget.bytes += value.length;
-        } else if (value === awaited || value instanceof PendingField) {
-          value = value === awaited ? null : value.members;
-          outstanding++;
-        }
-        entries.push(value);
-      } while (entries.length % entriesAtOnce > 0 || !execution.mustWait);
-      if (budget.bytes > budget.bytesMark) budget.check();
-    } catch (error) {
-      this.#abandon();
-      throw error;
-    }
-    return outstanding;
-  }
-
-  /** The list has failed: rejections of its entries are of no interest. */
-  #abandon(): void {
-    ignoreRejections(this.list);
-    this.iterator.return?.();
-  }
+  return outstanding;
 }

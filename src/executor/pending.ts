@@ -169,7 +169,6 @@ export function countDown(container: PendingValue): void {
 export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
-  readonly fragment: DeferredFragment | null;
   /** Whether it is a fragment that has failed: later errors below it are not reported. */
   isNulled = false;
   /** The errors below it. */
@@ -181,15 +180,14 @@ export class PendingRoot {
   outstanding = 0;
   #settled: PromiseWithResolvers<Data> | null = null;
 
-  constructor(execution: Execution, fragment: DeferredFragment | null = null) {
+  constructor(execution: Execution, errors = execution.errors, deferred = execution.deferred) {
     this.execution = execution;
-    this.fragment = fragment;
-    this.errors = fragment === null ? execution.errors : [];
-    this.deferred = fragment === null ? execution.deferred : [];
+    this.errors = errors;
+    this.deferred = deferred;
   }
 
   get path(): ResponsePath | undefined {
-    return this.fragment?.path;
+    return undefined;
   }
 
   /** The object, when its outstanding members have arrived. Errors: GraphQLError, if a non-null field failed. */

@@ -78,11 +78,13 @@ function sizeOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 6;
   let size = 2;
-  const members: Iterable<unknown> = Array.isArray(value) ? value : Object.values(value);
-  if (!Array.isArray(value)) for (const name in value) size += name.length + 4;
-  for (const member of members) {
-    if (size > most) break;
-    size += sizeOf(member, most - size);
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && size <= most; at++) size += sizeOf(value[at], most - size);
+  } else {
+    for (const name in value) {
+      if (size > most) break;
+      size += name.length + 4 + sizeOf(value[name as never], most - size);
+    }
   }
   return size;
 }

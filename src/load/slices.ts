@@ -20,6 +20,9 @@ export interface SlicedOperation {
 
 /** A caller with waiting work. */
 interface WaitingCaller {
+  readonly caller: Caller;
+  /** The caller's used time: at first the least used time of all waiting callers, then plus the time of its own work. */
+  usedMs: number;
   /**
    * The virtual time of the caller: when it begins to wait, the least virtual time of the waiting callers; later, plus the time
    * of its own work.
@@ -46,7 +49,9 @@ export class Slices {
   #beganAt: number | null = null;
   /** The pause after the last slice: its remaining iterations, and its start. */
   #pause = { left: 0, since: 0 };
-  #served: { readonly caller: Caller; readonly own: WaitingCaller; readonly beganAt: number } | null = null;
+  /** The caller that was served last, until its work is charged, and when it began. */
+  #served: WaitingCaller | null = null;
+  #servedAt = 0;
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -86,15 +91,16 @@ export class Slices {
     void this.hasTime;
     let own = this.#waiting.get(caller);
     if (own === undefined) {
-      own = { usedMs: this.#least()?.[1].usedMs ?? 0, begun: new Map(), beginnings: [], beginsNext: true };
+      const usedMs = this.#least()?.usedMs ?? 0;
+      own = { caller, usedMs, begun: new Map(), beginnings: [], beginsNext: true };
       this.#waiting.set(caller, own);
     }
     return own;
   }
 
-  #least(): [caller: Caller, own: WaitingCaller] | null {
-    let least: [Caller, WaitingCaller] | null = null;
-    for (const entry of this.#waiting) if (least === null || entry[1].usedMs < least[1].usedMs) least = entry;
+  #least(): WaitingCaller | null {
+    let least: WaitingCaller | null = null;
+    for (const own of this.#waiting.values()) if (least === null || own.usedMs < least.usedMs) least = own;
     return least;
   }
 
@@ -113,10 +119,10 @@ export class Slices {
 
   /** Serves waiting work: one entry in each iteration, however long it takes, and more while there is time. */
   #serve(): void {
-    const next = this.#least();
-    if (next === null) return;
-    const [caller, own] = next;
-    this.#served = { caller, own, beganAt: this.#now() };
+    const own = this.#least();
+    if (own === null) return;
+    this.#served = own;
+    this.#servedAt = this.#now();
     const [pieces] = own.begun.values();
     const begins = own.beginnings.length > 0 && (own.beginsNext || pieces === undefined);
     own.beginsNext = !begins;
@@ -134,14 +140,14 @@ export class Slices {
 
   /** Charges the caller that was served last. */
   #charge(): void {
-    if (this.#served === null) return;
-    const { caller, own, beganAt } = this.#served;
+    const own = this.#served;
+    if (own === null) return;
     this.#served = null;
-    own.usedMs += this.#now() - beganAt;
+    own.usedMs += this.#now() - this.#servedAt;
     // Only the first operation can have ended.
     const [first] = own.begun;
     if (first?.[1].length === 0) own.begun.delete(first[0]);
-    if (own.begun.size + own.beginnings.length === 0) this.#waiting.delete(caller);
+    if (own.begun.size + own.beginnings.length === 0) this.#waiting.delete(own.caller);
   }
 }
 

@@ -23,37 +23,34 @@ export const transactionIn = <Account extends ViewIds>(account: Account, transac
 /** `{scope}` of getAccountsScope for lists of accounts. */
 export type Scope = 'permissions' | 'views';
 
-type ReadableOperation = Operation & { readonly kind: 'read' };
+export type ReadableOperation = Operation & { readonly kind: 'read' };
 
 /** The ids in the path of a read, and the body if it is a POST. */
 export type Wanted<T extends Operation> = OwnIds<T> &
   (T['body'] extends null ? unknown : { readonly query: Body<T> });
 
-/**
- * Makes a read of the bank. `key`: as in createLoaders; it is the path of a read without a body, if its ids are valid.
- * Errors: those of the read; it never throws.
- */
-export type Read = <T extends ReadableOperation>(
-  operation: T,
-  wanted: Wanted<T>,
-  key: string,
-) => Promise<Answer<T>>;
-
 /** The body of a read; undefined if its operation has none, whatever else `wanted` has. */
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
-interface LoadersOptions {
-  /** Called with the key of each request, whether or not it causes a read. */
-  readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
-  /** Called at once for each read that has to be made; returns the error of a read that may not be made (default: all may). */
-  readonly admit?: ((operation: Operation) => Error | null) | undefined;
+/** A read that a loader is asked for. */
+export interface WantedRead<T extends ReadableOperation = ReadableOperation> {
+  readonly operation: T;
+  readonly wanted: Wanted<T>;
+  /** Identifies it in its GraphQL operation, and is made once: the path of a read without a body, if its ids are valid. */
+  readonly key: string;
+  /** Whether an update needs it: it bypasses every cache, and its numbers keep all digits. */
+  readonly isForUpdate: boolean;
 }
 
-/** What is wanted, with its key, which is made once. */
-interface Keyed<T extends Operation> {
-  readonly wanted: Wanted<T>;
-  readonly key: string;
+/** Makes the reads of the loaders: the bank as a caller sees it (schema/bank-session.ts). */
+export interface LoaderSession {
+  /** Is told of each request, whether or not it causes a read; null if nobody wants to know. */
+  readonly observer: { requested(operation: Operation, key: string): void } | null;
+  /** Asked at once for each read that has to be made; returns the error of a read that may not be made. */
+  admit(operation: Operation): Error | null;
+  /** Errors: those of the read; it never throws. */
+  read<T extends ReadableOperation>(read: WantedRead<T>): Promise<Answer<T>>;
 }
 
 /** The reads of one bank operation during one GraphQL operation. */
@@ -64,34 +61,29 @@ interface Loader<T extends Operation> {
 
 class ReadLoader<T extends ReadableOperation> implements Loader<T> {
   readonly #operation: T;
-  readonly #options: LoadersOptions;
-  readonly #cache = new Map<string, Promise<Answer<T>>>();
-  readonly #loader: DataLoader<Keyed<T>, Answer<T>, string>;
+  readonly #all: OperationLoaders;
 
-  constructor(operation: T, read: Read, options: LoadersOptions) {
+  constructor(operation: T, all: OperationLoaders) {
     this.#operation = operation;
-    this.#options = options;
-    const start = (batch: readonly Keyed<T>[]) =>
-      batch.map(({ wanted, key }) => read(operation, wanted, key));
-    this.#loader = new DataLoader(
-      // DataLoader resolves each key with its promise, so that no read waits for another. Its types do not know that.
-      (batch) => Promise.resolve(start(batch) as unknown as Answer<T>[]),
-      { cacheKeyFn: ({ key }) => key, cacheMap: this.#cache },
-    );
+    this.#all = all;
   }
 
   load(wanted: Wanted<T>): Promise<Answer<T>> {
-    const key = readKey(this.#operation, wanted);
-    const { onAsk, admit } = this.#options;
-    onAsk?.(this.#operation, key);
-    // DataLoader would make a batch and a promise for a hit, which waits for the batch.
-    const known = this.#cache.get(key);
-    if (known !== undefined) return known;
-    const refusal = admit?.(this.#operation) ?? null;
-    if (refusal === null) return this.#loader.load({ wanted, key });
-    const refused = Promise.reject(refusal);
-    this.#cache.set(key, refused);
-    return refused;
+    const operation = this.#operation;
+    const { session, known, batches, isForUpdate } = this.#all;
+    const key = readKey(operation, wanted);
+    if (!isForUpdate) session.observer?.requested(operation, key);
+    // Reads are known by their keys, so the answer has this operation's type.
+    const earlier = known.get(key) as Promise<Answer<T>> | undefined;
+    if (earlier !== undefined) return earlier;
+    const refusal = session.admit(operation);
+    const answer = (
+      refusal === null
+        ? batches.load({ operation, wanted, key, isForUpdate } as unknown as WantedRead)
+        : Promise.reject(refusal)
+    ) as Promise<Answer<T>>;
+    known.set(key, answer);
+    return answer;
   }
 }
 
@@ -105,36 +97,43 @@ const reads = Object.values<Operation>(operations)
 
 /** The loaders of one GraphQL operation. Each is made when it is first asked for. */
 class OperationLoaders {
-  readonly #read: Read;
-  readonly #options: LoadersOptions;
+  readonly session: LoaderSession;
+  readonly isForUpdate: boolean;
+  /** By key. DataLoader's own cache would make a batch and a promise for a hit, which waits for the batch. */
+  readonly known = new Map<string, Promise<unknown>>();
+  // DataLoader resolves each key with its promise, so that no read waits for another. Its types do not know that.
+  readonly batches = new DataLoader<WantedRead, unknown>(
+    (batch) => Promise.resolve(batch.map((read) => this.session.read(read))),
+    { cache: false },
+  );
   readonly #made: unknown[] = [];
 
   static {
     for (const [index, [name, operation]] of reads.entries())
       Object.defineProperty(OperationLoaders.prototype, name, {
         get(this: OperationLoaders) {
-          this.#made[index] ??= new ReadLoader(operation, this.#read, this.#options);
+          this.#made[index] ??= new ReadLoader(operation, this);
           return this.#made[index];
         },
       });
   }
 
-  constructor(read: Read, options: LoadersOptions) {
-    this.#read = read;
-    this.#options = options;
+  constructor(session: LoaderSession, isForUpdate: boolean) {
+    this.session = session;
+    this.isForUpdate = isForUpdate;
   }
 }
 
 /**
- * One DataLoader per read operation, for one GraphQL operation: a record is read once, however often it is requested. The bank has no
- * endpoint for batches: the reads of a batch begin together, and each ends by itself.
+ * A loader for each read operation, with one DataLoader for them all, for one GraphQL operation: a record is read once, however often
+ * it is requested. The bank has no endpoint for batches: the reads of a batch begin together, and each ends by itself.
  *
  * Shape:  the operation's answer, as in contract/.
  * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
  */
-export const createLoaders = (read: Read, options: LoadersOptions = {}): Loaders =>
+export const createLoaders = (session: LoaderSession, isForUpdate = false): Loaders =>
   // The static block defines what the type says.
-  new OperationLoaders(read, options) as OperationLoaders & Loaders;
+  new OperationLoaders(session, isForUpdate) as OperationLoaders & Loaders;
 
 type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitalize<Name> : Id;
 

@@ -28,7 +28,7 @@ builder.objectFields(AccountRef, (t) => ({
   }),
   counterparty: t.field({
     type: OtherAccount,
-    description: 'The payee as a counterparty; null if the payer has no such counterparty.',
+    description: 'The payee as a counterparty of the payer; null if it is none.',
     resolve: ({ record, bankId, accountId: payerId, viewId }, _args, { bankql }) => {
       const accountId = unwrap(record.account_id);
       if (!accountId || !payerId) return null;

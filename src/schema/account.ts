@@ -88,8 +88,7 @@ builder.bankNode(Account, {
       description: 'The view through which the account is seen, from the path.',
     }),
     accountId: t.exposeID('accountId', {
-      description:
-        "The bank's id; the requested one if it answers none. Null for an account that the bank lists without an id among others.",
+      description: "The bank's id; null if the bank lists the account without one.",
     }),
     view: t.link(Account, {
       description: 'The same account through another of its views.',
@@ -107,7 +106,7 @@ builder.bankNode(Account, {
       },
     }),
     owners: t.links(Customer, {
-      description: 'The customers that `ownerIds` names; one that cannot be read is null with an error.',
+      description: 'The customers that `ownerIds` names.',
       entries: ({ record }) => record.owners,
       ids: ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
     }),

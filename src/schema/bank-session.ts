@@ -1,11 +1,19 @@
 import type { Drift } from '../bank/answer.ts';
-import type { BankClient, BankRead } from '../bank/client.ts';
+import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
+import type { CallInput } from '../bank/request.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
 import { BankqlError, detailsOf } from '../errors.ts';
-import { bodyIn, createLoaders, type Loaders, type Read } from '../loaders/loaders.ts';
+import {
+  bodyIn,
+  createLoaders,
+  type LoaderSession,
+  type Loaders,
+  type ReadableOperation,
+  type WantedRead,
+} from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -58,36 +66,34 @@ interface BankSessionOptions {
   readonly readBudget?: ReadBudget | undefined;
 }
 
-/** The bank as one caller sees it during one GraphQL operation. */
-export class BankSession {
+/**
+ * The bank as one caller sees it during one GraphQL operation. It makes the reads of the operation's loaders, and is itself what
+ * limits them: their time, their number, and the room for their answers.
+ */
+export class BankSession implements LoaderSession, ReadLimits {
   /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
+  readonly operationDeadline: OperationDeadline;
+  readonly readBudget: ReadBudget | null;
+  readonly observer: CallObserver | null;
+  /** After a write, reads are not shared any more. */
+  unshared = false;
   readonly #options: BankSessionOptions;
-  readonly #deadline: OperationDeadline;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
   #drifted: Set<object> | null = null;
-  /** The limits of the operation's reads. After a write, reads are not shared any more. */
-  #readLimits: ReadLimits;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
-    this.#deadline = new OperationDeadline({ deadline: options.endsAt, signal: options.signal });
-    this.#readLimits = {
-      unshared: false,
-      operationDeadline: this.#deadline,
-      readBudget: options.readBudget ?? null,
-      onSource: this.#noteSource,
-    };
+    this.operationDeadline = new OperationDeadline({ deadline: options.endsAt, signal: options.signal });
+    this.readBudget = options.readBudget ?? null;
+    this.observer = options.observer ?? null;
   }
 
   /** Do not keep the result: a write replaces the loaders. */
   get loaders(): Loaders {
-    this.#loaders ??= createLoaders(this.#reader(false), {
-      onAsk: this.#options.observer?.requested,
-      admit: this.#admit,
-    });
+    this.#loaders ??= createLoaders(this);
     return this.#loaders;
   }
 
@@ -101,12 +107,12 @@ export class BankSession {
 
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
-    this.#deadline.cancel();
+    this.operationDeadline.cancel();
   }
 
   /** Whether all that was read is the same for every caller; after a write nothing is. */
   get isPublic(): boolean {
-    return this.#isPublic && !this.#readLimits.unshared;
+    return this.#isPublic && !this.unshared;
   }
 
   /** Whether any read was made. */
@@ -135,7 +141,7 @@ export class BankSession {
 
   /** Discards all earlier reads, because their records may have changed. From now on, reads go to the bank and are not shared. */
   invalidate(): void {
-    this.#readLimits = { ...this.#readLimits, unshared: true };
+    this.unshared = true;
     this.#loaders = null;
   }
 
@@ -148,9 +154,9 @@ export class BankSession {
     ids: OwnIds<T>,
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials, observer, limits } = this.#options;
+    const { bank, credentials, limits } = this.#options;
     if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
-    const ended = observer?.began(operation, null);
+    const ended = this.observer?.began(operation, null);
     try {
       const { answer, trackId, status, bytes } = await bank.write(operation, {
         ids,
@@ -187,12 +193,12 @@ export class BankSession {
     try {
       return await bank.update(record, {
         caller: call.credentials.caller,
-        deadline: this.#deadline,
+        deadline: this.operationDeadline,
         read: () => {
           if (isAgain) this.#calls--;
           isAgain = true;
           return bodyOf({
-            loaders: createLoaders(this.#reader(true), { admit: this.#admit }),
+            loaders: createLoaders(this, true),
             noteDrift: (drift, read) => this.noteDrift(drift, read),
           });
         },
@@ -207,49 +213,55 @@ export class BankSession {
     }
   }
 
-  readonly #noteSource = (source: SharedSource, operation: string, ageMs: number): void => {
-    const { usage } = this.#options;
-    if (usage !== undefined) usage[source]++;
-    if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
-  };
-
   /** Counts a read when it is asked for, before its batch: early reads are those of the same moment. */
-  readonly #admit = (operation: Operation): Error | null =>
-    this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
-
-  /** Reads for loaders. An update's reads bypass every cache and keep all digits. */
-  #reader(isForUpdate: boolean): Read {
-    return (operation, wanted, key) => {
-      const { bank, credentials, observer } = this.#options;
-      if (operation.audience === 'caller') this.#isPublic = false;
-      const body = bodyIn(operation, wanted);
-      const path = operation.body === null && key.startsWith('/') ? key : undefined;
-      const input = { ids: wanted, path, body, credentials, keepDigits: isForUpdate };
-      const own = isForUpdate ? { ...this.#readLimits, unshared: true } : this.#readLimits;
-      if (observer === undefined) return bank.readAnswer(operation, input, own);
-      const ended = observer.began(operation, key);
-      return this.#observedRead(ended, own, (limits) => bank.read(operation, input, limits));
-    };
+  admit(operation: Operation): Error | null {
+    return this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
   }
 
-  async #observedRead<T>(
+  /** Makes a read that was admitted. Errors: those of BankClient.read; it never throws. */
+  read<T extends ReadableOperation>(read: WantedRead<T>): Promise<Answer<T>> {
+    const { operation, wanted, key, isForUpdate } = read;
+    const { bank, credentials } = this.#options;
+    if (operation.audience === 'caller') this.#isPublic = false;
+    const input = {
+      ids: wanted,
+      path: operation.body === null && key.startsWith('/') ? key : undefined,
+      body: bodyIn(operation, wanted),
+      credentials,
+      keepDigits: isForUpdate,
+    };
+    return this.observer === null
+      ? bank.readAnswer(operation, input, this)
+      : this.#observedRead(operation, input, this.observer.began(operation, key));
+  }
+
+  async #observedRead<T extends ReadableOperation>(
+    operation: T,
+    input: CallInput<T>,
     ended: (outcome: CallOutcome) => void,
-    limits: ReadLimits,
-    read: (limits: ReadLimits) => Promise<BankRead<T>>,
-  ): Promise<T> {
+  ): Promise<Answer<T>> {
     let source: ReadSource = 'bank';
-    const onSource: ReadLimits['onSource'] = (actual, ...more) => {
+    const { operationDeadline, readBudget, unshared } = this;
+    const onSource: BankSession['onSource'] = (actual, ...more) => {
       source = actual;
-      this.#noteSource(actual, ...more);
+      this.onSource(actual, ...more);
     };
     try {
-      const { answer, status, bytes, trackId } = await read({ ...limits, onSource });
+      const limits = { operationDeadline, readBudget, unshared, onSource };
+      const { answer, status, bytes, trackId } = await this.#options.bank.read(operation, input, limits);
       ended({ source, status, bytes, trackId, code: null });
       return answer;
     } catch (error) {
       ended({ ...failedOutcome(error), source });
       throw error;
     }
+  }
+
+  /** A read was answered without a call of its own. */
+  onSource(source: SharedSource, operation: string, ageMs: number): void {
+    const { usage } = this.#options;
+    if (usage !== undefined) usage[source]++;
+    if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   }
 
   #tooManyCalls({ id }: Operation): BankqlError {

@@ -3,7 +3,7 @@ import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
 
 /** A bank has no record to read: it is its code. The files of the records add the fields that lead to them. */
-const bank = record('Bank', 'A bank. All its data is read through it.', {});
+const bank = record('Bank', 'A bank, through which all its data is read.', {});
 
 export const Bank = builder.bankRef(bank, { key: ['bankId'] });
 
@@ -19,8 +19,7 @@ builder.bankNode(Bank, {
 
 builder.queryField('bank', (t) =>
   t.link(Bank, {
-    description:
-      'A bank by its Swift bank code; the configured bank if none is given. bankql does not ask whether there is such a bank: what is read of another is NOT_FOUND.',
+    description: 'A bank by its code; bankql does not ask whether there is one.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
     ids: (_root, { bankId }, { defaults }) => ({ bankId: bankIdOr(defaults, bankId) }),
   }),

@@ -5,9 +5,8 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
-import { madeFrom } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
-import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
+import { containsFolded, foldSearch } from './text-search.ts';
 
 /** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
 
@@ -71,11 +70,10 @@ export const branchSearch = builder.args((t) => ({
   filter: t.field({ type: BranchFilter, description: 'Only branches with this id and this name.' }),
   near: t.field({
     type: NearInput,
-    description:
-      'The nearest first, and only those within the radius, if any. Branches without a location come last, or are left out.',
+    description: 'The nearest first, and only those within the radius, if there is one.',
   }),
   search: t.string({
-    description: `Only branches with this text in their name, in up to ${maxSearchLength} characters. Case and accents do not matter.`,
+    description: 'Only those with this text in the name, in any case, with any accents.',
   }),
 }));
 
@@ -100,8 +98,8 @@ export function branchSelection({
     throw badUserInput('near.radiusKm has to be zero or more.', 'near.radiusKm');
   const text = foldSearch(search);
   if (!near && text === null) return null;
-  const name = JSON.stringify(['branches', filter?.id, filter?.name, near, text]);
-  return (list, lists) => lists.once(list, name, () => madeFrom(list, select(list, near, text)));
+  const name = ['branches', filter?.id, filter?.name, near, text];
+  return (list, lists) => lists.select(list, name, () => select(list, near, text));
 }
 
 function select(list: readonly Branch[], near: Near, text: string | null): Branch[] {

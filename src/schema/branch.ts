@@ -30,8 +30,7 @@ builder.objectFields(Bank, (t) => ({
     load: loadBranches,
     edge: (t) => ({
       distanceKm: t.float({
-        description:
-          'How far it is from `near`, in a straight line, in kilometres. Null without `near`, or if the branch has no location.',
+        description: 'The distance from `near` in kilometres; null without a location.',
         resolve: ({ node, args: { near } }) => (near ? distanceTo(near, unwrap(node).record) : null),
       }),
     }),

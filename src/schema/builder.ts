@@ -42,5 +42,5 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObjec
 
 builder.queryType({ description: 'The queries.' });
 builder.mutationType({
-  description: 'The mutations. Links in a payload are read after the write.',
+  description: 'The mutations; links in a payload are read after the write.',
 });

@@ -23,12 +23,12 @@ builder.bankNode(Customer, {
       ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     }),
     accounts: t.bankList(Account, {
-      description: 'The accounts that the customer may see; an error for a customer who is not the viewer.',
+      description: "The customer's accounts; an error unless the customer is the viewer.",
       ids: (customer, _args, context) => viewerAccounts(viewerWhoIs(customer, context)),
     }),
     messages: t.bankList(Message, {
       ...messageList,
-      description: "The bank's messages to the customer; an error for a customer who is not the viewer.",
+      description: "The bank's messages; an error unless the customer is the viewer.",
       load: (customer, _args, context) =>
         context.session.loaders.messagesOwner.load(viewerWhoIs(customer, context)),
     }),

@@ -114,18 +114,16 @@ builder.objectField(Account, 'knownTransactions', (t) =>
   t.field({
     type: TransactionConnection,
     description:
-      "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, by their `endedAt` or else `startedAt`, and those of the calling customer's own payments through bankql, by when they began. Of the same time, what the bank names last comes first; entries without a readable date come last. Others may be missing, since the bank lists no transactions.",
+      "The transactions that its transaction requests and the caller's own payments name, newest first; others are missing, since the bank lists none.",
     extensions: calls(getTransactionsRequest, getTransaction),
     args: {
       since: t.arg({
         type: 'DateTime',
-        description:
-          'Only own payments and requests of this time or later; a request, such as a statement, may name older transactions. Entries without a readable date are left out.',
+        description: 'Only those of payments and requests of this time or later.',
       }),
       until: t.arg({
         type: 'DateTime',
-        description:
-          'Only own payments and requests before this time, so that the next period may begin with it. Entries without a readable date are left out.',
+        description: 'Only those of payments and requests before this time.',
       }),
       ...t.arg.connectionArgs(),
     },

@@ -1,6 +1,7 @@
 import type { AnswerBudget } from '../executor/answer-budget.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { type SlicedOperation, slices } from '../load/slices.ts';
+import { madeFrom } from './plugin/list-item.ts';
 
 interface ListWorkOptions extends SlicedOperation {
   readonly budget: Pick<AnswerBudget, 'spendSearch'>;
@@ -25,6 +26,11 @@ export class ListWork {
    */
   once<Result>(list: readonly unknown[], name: string, work: () => Result): Promise<Result> {
     return this.shared(list, name, () => this.run(list.length, work));
+  }
+
+  /** Entries of the bank's list, found by work that `name` identifies: what identifies an entry in the bank's list does so here. */
+  select<Item>(list: readonly Item[], name: readonly unknown[], work: () => Item[]): Promise<Item[]> {
+    return this.once(list, JSON.stringify(name), () => madeFrom(list, work()));
   }
 
   /** Does work that takes as long as this number of list entries. Errors: AnswerLimitError; those of the work. */

@@ -28,8 +28,7 @@ async function loadNode(
 builder.queryField('node', (t) =>
   t.field({
     type: Node,
-    description:
-      "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error.",
+    description: "A node by its global id; null for a payment that is not the caller's.",
     args: { id: t.arg.id({ required: true, isGlobalId: true, description: 'The global id.' }) },
     resolve: (_root, { id }, { bankql }, info) => loadNode(id, bankql, info),
   }),
@@ -45,7 +44,7 @@ builder.queryField('nodes', (t) =>
   t.field({
     type: [Node],
     nullable: { list: false, items: true },
-    description: `Nodes by their global ids, in the given order; one that cannot be read is null with an error. An operation reads at most ${maxNodeIds}: further ones are null, with one error.`,
+    description: `Nodes by their global ids, in the given order; at most ${maxNodeIds} in an operation.`,
     args: { ids: t.arg.idList({ required: true, isGlobalId: true, description: 'The global ids.' }) },
     resolve: (_root, { ids }, { bankql }, info) => {
       const before = nodeIdCounts.get(bankql) ?? 0;

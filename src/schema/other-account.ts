@@ -17,14 +17,13 @@ import type { ReadContext } from './context.ts';
 import { Payee } from './payee.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { restId } from './plugin/global-id.ts';
-import { itemId, madeFrom, shownId } from './plugin/list-item.ts';
+import { itemId, shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
-import { containsFolded, foldSearch, maxSearchLength } from './text-search.ts';
+import { containsFolded, foldSearch } from './text-search.ts';
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
-  description:
-    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list.',
+  description: 'Selects counterparties.',
   fields: (t) => ({
     iban: t.string({
       description: 'The international account number, in any case, with or without spaces.',
@@ -39,7 +38,7 @@ const search = builder.args((t) => ({
     description: 'Only counterparties with this IBAN, this id, or both.',
   }),
   search: t.string({
-    description: `Only those with this text in their holder's name or IBAN, in up to ${maxSearchLength} characters. Case and accents do not matter.`,
+    description: "Only those with this text in the holder's name or IBAN, in any case.",
   }),
 }));
 
@@ -71,11 +70,8 @@ function loadOtherAccounts(
   if ((id === null || id === undefined) && text === null) return listed;
   const isFound = text === null ? () => true : entriesWith(text);
   return listed.then((list) =>
-    context.lists.once(list, JSON.stringify(['counterparties', id, text]), () =>
-      madeFrom(
-        list,
-        list.filter((entry) => (id == null || entry.id === id) && isFound(entry)),
-      ),
+    context.lists.select(list, ['counterparties', id, text], () =>
+      list.filter((entry) => (id == null || entry.id === id) && isFound(entry)),
     ),
   );
 }
@@ -160,8 +156,7 @@ builder.bankNode(OtherAccount, {
   omit: ['version'],
   fields: (t) => ({
     linkedAccount: t.link(Account, {
-      description:
-        "The counterparty's account if `bankName` or `swiftBic` is this bank's code; otherwise null.",
+      description: "The counterparty's account; null if it is at another bank.",
       args: {
         viewId: t.arg.id({
           description: "The view through which it is read; the counterparty's by default.",
@@ -172,8 +167,7 @@ builder.bankNode(OtherAccount, {
     }),
     payee: t.field({
       type: Payee,
-      description:
-        "Whom to pay, for `to` of a payment. Null unless the bank names the account by an id that no other counterparty has, and its bank by one code: `swiftBic`, or `bankName` if it is this bank's code.",
+      description: 'For `to` of a payment; null if the bank does not identify the account.',
       extensions: calls(getOtherAccounts),
       resolve: (other, _args, { bankql }) => payeeOf(other, bankql),
     }),

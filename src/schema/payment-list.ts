@@ -151,8 +151,7 @@ const PaymentConnection = builder.connectionObject({
 builder.queryField('payments', (t) =>
   t.field({
     type: PaymentConnection,
-    description:
-      "The calling customer's payments, newest first, also those whose key was lost; only those made with the same subscription key, unless the server proves who callers are.",
+    description: "The caller's payments, newest first, also those whose key was lost.",
     args,
     resolve: (_root, args, { bankql }) => pageOf(args, bankql),
   }),

@@ -25,39 +25,29 @@ import { TransactionRequest } from './transaction-request.ts';
 /** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
 /** The fields that both inputs have. */
-const shared = {
-  bankId: { description: bankIdDescription },
-  accountId: { required: true, description: 'The id at the bank of the account that pays.' },
-  to: {
+const paymentFields = (t: InputFields) => ({
+  bankId: t.id({ description: bankIdDescription }),
+  accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
+  to: t.field({
     type: PayeeInput,
     required: true,
     description: 'Who is paid; ids have up to 128 characters.',
-  },
-  description: { description: 'What it is for, in up to 512 characters.' },
-  challengeType: { description: 'How the customer confirms it.' },
-  idempotencyKey: { required: true, description: idempotencyKeyDescription },
-} as const;
+  }),
+  description: t.string({ description: 'What it is for, in up to 512 characters.' }),
+  challengeType: t.string({ description: 'How the customer confirms it.' }),
+  idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
+});
 
 const valueDescription = 'How much, above zero; a currency of up to 16 characters.';
 
 const makeTransactionFields = (t: InputFields) => ({
-  bankId: t.id(shared.bankId),
-  accountId: t.id(shared.accountId),
-  to: t.field(shared.to),
+  ...paymentFields(t),
   value: t.field({ type: builder.bankInput(amount), required: true, description: valueDescription }),
-  description: t.string(shared.description),
-  challengeType: t.string(shared.challengeType),
-  idempotencyKey: t.string(shared.idempotencyKey),
 });
 
 const transactionRequestFields = (t: InputFields) => ({
-  bankId: t.id(shared.bankId),
-  accountId: t.id(shared.accountId),
-  to: t.field(shared.to),
+  ...paymentFields(t),
   value: t.field({ type: builder.bankInput(money), description: valueDescription }),
-  description: t.string(shared.description),
-  challengeType: t.string(shared.challengeType),
-  idempotencyKey: t.string(shared.idempotencyKey),
   viewId: t.id({ description: 'The view of the account; the configured one by default.' }),
   transactionRequestType: t.string({
     required: true,
@@ -119,7 +109,8 @@ interface PaymentPayload {
   /** The record of a payment that is done. */
   readonly record: PaymentRecord | null;
   readonly replayed: boolean;
-  readonly transactionRequests: readonly (typeof TransactionRequest.$inferType)[] | null;
+  /** The requests in the bank's answer. */
+  readonly transactionRequests?: readonly (typeof TransactionRequest.$inferType)[] | null;
   readonly userErrors: readonly ErrorAsData[];
 }
 
@@ -162,8 +153,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
     trackId: t.id({
-      description:
-        'The Track-ID of the call to the bank; null if no call was made, or if it was refused before the payment was read.',
+      description: 'The Track-ID of the call; null if the bank did not read the payment.',
       resolve: ({ extensions }) => extensions.trackId,
     }),
   }),
@@ -173,27 +163,17 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
 const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
   payment: t.field({
     type: PaymentObject,
-    description:
-      "bankql's record of this payment, whatever its outcome; null if bankql has no record. Its links are read after the payment, so that balances are the new ones.",
+    description: "bankql's record of this payment, whatever its outcome; null if it has none.",
     resolve: (payload, _args, { bankql }) => paymentOf(payload, bankql),
   }),
   replayed: t.exposeBoolean('replayed', {
     nullable: false,
-    description:
-      'Whether this is the stored answer to an earlier call with this key; false if the payment is not done.',
-  }),
-  transactionRequests: t.expose('transactionRequests', {
-    type: [TransactionRequest],
-    nullable: { list: true, items: true },
-    description:
-      'The requests that were made. Null for a transfer, for a payment that is not done, and if the bank named none.',
-    extensions: { rest: { operations: [], member: 'transaction-requests' } },
+    description: 'Whether this is the stored answer to an earlier call with this key.',
   }),
   userErrors: t.expose('userErrors', {
     type: [UserError],
     nullable: { list: false, items: false },
-    description:
-      'Why the payment is not done, or not known to be; empty if it is. An error of the operation instead if neither this nor `payment { state }` is selected.',
+    description: 'Why the payment is not done, or not known to be; empty if it is.',
   }),
 });
 
@@ -219,8 +199,8 @@ async function payloadOf(
     if (!(error instanceof BankqlError)) throw error;
     const { code, message, extensions } = error;
     const { trackId = null } = extensions;
-    const nothing = { record: null, replayed: false, transactionRequests: null };
-    const failed = { ...nothing, idempotencyKey, trackId, userErrors: [{ code, message, extensions }] };
+    const userErrors = [{ code, message, extensions }];
+    const failed = { record: null, replayed: false, idempotencyKey, trackId, userErrors };
     const { name } = getNamedType(info.returnType);
     const isShown =
       selects(info, name, 'userErrors') ||
@@ -234,27 +214,26 @@ async function payloadOf(
   }
 }
 
-const atMostOnce = 'Sent at most once for an idempotency key. A failure is in `userErrors`.';
+const atMostOnce = 'at most once for an idempotency key.';
 
 builder.relayMutationField(
   'makeTransaction',
   { description: 'The transfer to make.', inputFields: makeTransactionFields },
   {
-    description: `Moves money. ${atMostOnce}`,
+    description: `Moves money, ${atMostOnce}`,
     extensions: calls(postMakeTransaction),
     payment: true,
     resolve: (_root, { input }, { bankql }, info) =>
       payloadOf(postMakeTransaction, input.idempotencyKey, bankql, info, async () => {
         const { payments, credentials, defaults } = bankql;
-        const paid = await payments.pay(postMakeTransaction, {
+        return payments.pay(postMakeTransaction, {
           input: { ...transferOf(input, defaults), credentials },
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, transactionRequests: null };
       }),
   },
   {
-    description: 'How a transfer ended. It is done if `userErrors` is empty.',
+    description: 'How a transfer ended; it is done if `userErrors` is empty.',
     outputFields: payloadFields,
   },
 );
@@ -263,7 +242,7 @@ builder.relayMutationField(
   'putTransactionRequest',
   { description: 'The transaction to ask for.', inputFields: transactionRequestFields },
   {
-    description: `Asks for a transaction, which the customer may have to confirm. ${atMostOnce}`,
+    description: `Asks for a transaction, ${atMostOnce}`,
     extensions: calls(putTransactionsRequestAccount),
     payment: true,
     resolve: (_root, { input }, { bankql }, info) =>
@@ -278,8 +257,16 @@ builder.relayMutationField(
       }),
   },
   {
-    description: 'How a request ended. The bank took it if `userErrors` is empty.',
-    outputFields: payloadFields,
+    description: 'How a request ended; the bank took it if `userErrors` is empty.',
+    outputFields: (t) => ({
+      ...payloadFields(t),
+      transactionRequests: t.expose('transactionRequests', {
+        type: [TransactionRequest],
+        nullable: { list: true, items: true },
+        description: 'The requests that were made; null if the bank named none.',
+        extensions: { rest: { operations: [], member: 'transaction-requests' } },
+      }),
+    }),
   },
 );
 

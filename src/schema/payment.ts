@@ -9,7 +9,7 @@ import type { PaymentRecord } from '../payments/record.ts';
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { type ResolverContext, viewIdOr } from './context.ts';
+import { type Defaults, type ResolverContext, viewIdOr } from './context.ts';
 import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
 import { Transaction } from './transaction.ts';
 
@@ -44,7 +44,7 @@ export const PaymentState = builder.enumType('PaymentState', {
 
 /** The codes of errors as values, so that generated code knows them. */
 export const ErrorCodeEnum = builder.enumType('ErrorCode', {
-  description: 'The `extensions.code` of errors. Later versions may have more.',
+  description: 'The `extensions.code` of errors; later versions may have more.',
   values: Object.fromEntries(
     Object.entries(errorCodes).map(([code, { what }]) => [
       code,
@@ -53,11 +53,11 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
-/** Errors: BAD_USER_INPUT if one of them is not a valid id. */
-const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({
-  bankId: validateId('bankId', bankId),
-  accountId: validateId('accountId', accountId),
-  viewId: validateId('viewId', viewId),
+/** The account that pays. Errors: BAD_USER_INPUT if one of its ids can be no segment of a path. */
+const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defaults: Defaults): ViewIds => ({
+  bankId: validateId('bankId', payment.bankId),
+  accountId: validateId('accountId', payment.accountId),
+  viewId: viewIdOr(defaults, viewId),
 });
 
 /** `id` and `status` of the bank's answer, if it sent them as text: the specification does not define that body. */
@@ -105,15 +105,7 @@ PaymentObject.implement({
     account: t.link(Account, {
       description: 'The account that pays.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      ids: ({ bankId, accountId }, { viewId }, { defaults }) =>
-        validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)),
-    }),
-    toAccount: t.link(Account, {
-      description:
-        'The account that is paid, by default at the bank that pays; null if the payment names none.',
-      args: { viewId: t.arg.id({ description: viewDescription }) },
-      ids: ({ bankId, toBankId, toAccountId }, { viewId }, { defaults }) =>
-        toAccountId ? validateViewIds(toBankId || bankId, toAccountId, viewIdOr(defaults, viewId)) : null,
+      ids: (payment, { viewId }, { defaults }) => payerOf(payment, viewId, defaults),
     }),
     to: t.field({
       type: AccountRef,
@@ -129,9 +121,7 @@ PaymentObject.implement({
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
-        if (!transactionId) return null;
-        const { bankId, accountId } = payment;
-        return transactionIn(validateViewIds(bankId, accountId, viewIdOr(defaults, viewId)), transactionId);
+        return transactionId ? transactionIn(payerOf(payment, viewId, defaults), transactionId) : null;
       },
     }),
     value: t.field({
@@ -182,7 +172,7 @@ builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     description:
-      "The calling customer's payment with this key. Null if there is no record of it: a request may still be on its way, so pay with no other key. An error if it was made with another subscription key, unless the server proves who callers are.",
+      "The caller's payment with this key; null if there is no record, when its request may still be on its way: pay with no other key.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),

@@ -18,29 +18,21 @@ import { calls } from './rest-extensions.ts';
 interface Mutation {
   /** Its name; by default `put` or `update` and the name of the type. */
   readonly name?: string;
-  readonly description?: string;
-  /** The ids in its input besides the bank's code, with their descriptions; by default those in the record's path. */
-  readonly ids?: Ids;
-  /** The description of the input for the view, if it has one. */
-  readonly view?: string;
   /** Further fields of its input. */
   readonly fields?: (t: InputFields) => InputFieldMap;
-  /** Further segments of the path. Errors: BAD_USER_INPUT. */
-  readonly path?: (input: Values) => Ids;
 }
 
 interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutation {
+  /** The names of the ids in its path and input; by default those of the record. */
+  readonly names?: readonly string[];
   /** The body, from that of the input; by default the same. */
   readonly body?: (body: Body<Write>, ids: Ids) => Body<Write>;
-  /** The ids of the record that was written; null if they are not known. */
+  /** The ids of the record that was written, if its path has other ones; null if nobody knows them. */
   readonly written?: (ids: Ids, answer: T['Item'] | null, body: Body<Write>) => object | null;
-  /** Whether the record is read again, whatever the bank answers. */
-  readonly hidesAnswer?: true;
-  /** What the record in the payload is. */
-  readonly shown?: string;
 }
 
 interface Update<T extends BankTypes, Write extends WriteOperation> extends Mutation {
+  readonly description?: string;
   /** The part of the record that can be changed; by default all of it. */
   readonly part?: string;
   /** The body's changes, from those of the input and the record that was read. Errors: BAD_USER_INPUT. */
@@ -52,24 +44,35 @@ interface Update<T extends BankTypes, Write extends WriteOperation> extends Muta
   ) => Changes<z.infer<Write['body']>>;
 }
 
+/** What is special about the writes of a record. */
+interface Special<T extends BankTypes, Write extends WriteOperation> {
+  readonly put?: Put<T, Write>;
+  readonly update?: Update<T, Write>;
+  /** Further segments of the path. Errors: BAD_USER_INPUT. */
+  readonly path?: (input: Values) => Ids;
+}
+
 /** Makes the two mutations of a record: one writes it whole, the other changes a part of it. */
 export function defineWrites<T extends BankTypes & { Item: object }, Write extends WriteOperation>(
   ref: BankRef<Types, T>,
   write: Write,
-  { put = {}, update = {} }: { put?: Put<T, Write>; update?: Update<T, Write> } = {},
+  { put = {}, update = {}, path }: Special<T, Write> = {},
 ): void {
-  const { name: typeName, noun, shape } = ref;
+  const { name: typeName, noun, shape, names } = ref;
   const one = `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
-  const { name: updateName = `update${typeName}` } = update;
-  const [verb] = /^[a-z]+/.exec(updateName) ?? [];
-  const { part } = update;
+  const { name: updateName = `update${typeName}`, part } = update;
   const changed = part === undefined ? shape : (recordField(shape, part).type as z.ZodObject);
+  // The answer to a path without a view may show what the view hides.
+  const hidesAnswer = names.includes('viewId') && !write.path.includes('{VIEW_ID}');
 
   defineWrite(ref, {
+    path,
+    names,
+    name: `put${typeName}`,
     ...put,
-    name: put.name ?? `put${typeName}`,
     inputDescription: `The ${noun} to put, and where.`,
     description: `Writes ${one} whole; \`${updateName}\` changes a part.`,
+    viewDescription: 'The view of the record; the configured one by default.',
     operations: [write],
     inputFields: (t) => ({
       [noun]: t.field({
@@ -84,23 +87,26 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
       const given = toBody(shape, input[noun] as Values, `${noun}.`) as Body<Write>;
       const body = put.body?.(given, ids) ?? given;
       const { answer, trackId } = await session.write(write, ids as OwnIds<Write>, body);
-      const record = answer as T['Item'] | null;
+      const record = hidesAnswer ? null : (answer as T['Item'] | null);
       const written = put.written === undefined ? ids : put.written(ids, record, body);
-      return { ids: written, record: put.hidesAnswer ? null : record, trackId };
+      return { ids: written, record, trackId };
     },
   });
 
   defineWrite(ref, {
-    ...update,
+    path,
+    names,
     name: updateName,
-    inputDescription: `The ${noun} to ${verb}, and how.`,
-    description: update.description ?? `Changes a part of ${one}.`,
+    description: `Changes a part of ${one}.`,
+    ...update,
+    inputDescription: `The ${noun} to ${/^[a-z]+/.exec(updateName)}, and how.`,
+    viewDescription: 'A view that shows all of the record, or hidden fields are lost.',
     operations: [ref.readOperation, write],
     inputFields: (t) => ({
       changes: t.field({
         type: builder.bankInput(changed, {
           changes: true,
-          description: 'Changes of a record. A list is replaced whole.',
+          description: 'Changes of a record; a list is replaced whole.',
         }),
         required: true,
         description: 'What to change: null clears a field, no value keeps it.',
@@ -125,48 +131,43 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
 
 interface Write extends Mutation {
   readonly name: string;
+  readonly description: string;
   readonly inputDescription: string;
+  /** The names of the ids in its input. */
+  readonly names: readonly string[];
+  readonly path: ((input: Values) => Ids) | undefined;
+  readonly viewDescription: string;
   readonly inputFields: (t: InputFields) => InputFieldMap;
-  readonly resolve: (ids: Ids, input: Values, context: Context) => Promise<Written>;
   readonly operations: readonly Operation[];
-  readonly shown?: string;
+  readonly resolve: (ids: Ids, input: Values, context: Context) => Promise<Written>;
 }
 
 /** Makes a mutation that writes a record. The record is read if the bank's answer does not show it, and a selected field needs it. */
 function defineWrite<T extends BankTypes>(ref: BankRef<Types, T>, mutation: Write): void {
-  const { description = '', shown = 'as the bank answered it, or read again.', view } = mutation;
-  const names = ref.names.filter((name) => name !== 'bankId' && name !== 'viewId');
-  const {
-    ids = Object.fromEntries(names.map((name) => [name, `The ${name.replace(/Id$/, '')}'s id at the bank.`])),
-  } = mutation;
   builder.relayMutationField(
     mutation.name,
     {
       description: mutation.inputDescription,
       inputFields: (t) => ({
-        bankId: t.id({ description: bankIdDescription }),
-        ...Object.fromEntries(
-          Object.entries(ids).map(([name, of]) => [name, t.id({ required: true, description: of })]),
-        ),
-        ...(view === undefined ? {} : { viewId: t.id({ description: view }) }),
+        ...Object.fromEntries(mutation.names.map((name) => [name, idField(t, name, mutation)])),
         ...mutation.fields?.(t),
         ...mutation.inputFields(t),
       }),
     },
     {
-      description,
+      description: mutation.description,
       extensions: calls(...mutation.operations),
       resolve: async (_root, args: { readonly input: Values }, { bankql }) => {
         const { input } = args;
-        const path = pathIn(input, Object.keys(ids), view !== undefined, bankql.defaults);
-        return mutation.resolve({ ...path, ...mutation.path?.(input) }, input, bankql);
+        const ids = mutation.names.map((name) => [name, idIn(input, name, bankql.defaults)]);
+        return mutation.resolve({ ...Object.fromEntries(ids), ...mutation.path?.(input) }, input, bankql);
       },
     },
     {
       description: 'The record after the write.',
       outputFields: (t) => ({
         [ref.noun]: t.link(ref, {
-          description: `The record ${shown}`,
+          description: 'The record as the bank answered it, or read again.',
           fromRecord: true,
           ids: ({ ids, record }) => ids && { ...ids, record: record ?? undefined },
         }),
@@ -176,10 +177,17 @@ function defineWrite<T extends BankTypes>(ref: BankRef<Types, T>, mutation: Writ
   );
 }
 
-/** The ids in an input. Errors: BAD_USER_INPUT. */
-function pathIn(input: Values, names: readonly string[], hasView: boolean, defaults: Defaults): Ids {
-  const ids: Record<string, string> = { bankId: bankIdOr(defaults, input.bankId as string | null) };
-  for (const name of names) ids[name] = restId(name, String(input[name]));
-  if (hasView) ids.viewId = viewIdOr(defaults, input.viewId as string | null);
-  return ids;
+/** The field of an input for an id in paths. */
+function idField(t: InputFields, name: string, { viewDescription }: Write) {
+  if (name === 'bankId') return t.id({ description: bankIdDescription });
+  if (name === 'viewId') return t.id({ description: viewDescription });
+  return t.id({ required: true, description: `The ${name.replace(/Id$/, '')}'s id at the bank.` });
+}
+
+/** The id in an input. Errors: BAD_USER_INPUT. */
+function idIn(input: Values, name: string, defaults: Defaults): string {
+  const id = input[name] as string | null | undefined;
+  if (name === 'bankId') return bankIdOr(defaults, id);
+  if (name === 'viewId') return viewIdOr(defaults, id);
+  return restId(name, String(id));
 }

@@ -1,7 +1,7 @@
 import { badUserInput } from '../errors.ts';
 
 /** The maximum length of the argument `search`, in characters. */
-export const maxSearchLength = 255;
+const maxSearchLength = 255;
 
 const onlyAscii = /^[\0-\x7f]*$/;
 const marks = /\p{M}+/gu;

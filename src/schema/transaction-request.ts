@@ -13,7 +13,6 @@ import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
-import { madeFrom } from './plugin/list-item.ts';
 import { Transaction } from './transaction.ts';
 
 /** The bank's identifier is an address. */
@@ -61,11 +60,8 @@ function findRequests(
     !(request instanceof Error) &&
     (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
     (!since || (timeOf(request.start_date) ?? -Infinity) >= since.getTime());
-  return listed.then((list) =>
-    lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () =>
-      madeFrom(list, list.filter(isWanted)),
-    ),
-  );
+  const name = ['requests', wanted && [...wanted], since];
+  return listed.then((list) => lists.select(list, name, () => list.filter(isWanted)));
 }
 
 /** The time in milliseconds since 1970; null if the text cannot be read. */
@@ -76,7 +72,7 @@ const timeOf = (text: RequestRecord['start_date']): number | null =>
 export const endOf = ({ end_date, start_date }: RequestRecord) => timeOf(end_date) ?? timeOf(start_date);
 
 const idPage = builder.args((t) => ({
-  first: t.int({ description: 'The maximum number of entries. All if it is left out.' }),
+  first: t.int({ description: 'The maximum number of entries; all if it is left out.' }),
   after: t.id({ description: 'The `transactionId` of the last entry of the previous page.' }),
 }));
 
@@ -114,7 +110,7 @@ builder.bankNode(TransactionRequest, {
     }),
     to: t.field({
       type: AccountRef,
-      description: 'The payee. Null if the bank does not name it.',
+      description: 'The payee; null if the bank does not name it.',
       extensions: { rest: { member: 'body.to' } },
       resolve: ({ record, bankId, accountId, viewId }) => {
         const to = unwrap(unwrap(record.body)?.to);
@@ -123,13 +119,12 @@ builder.bankNode(TransactionRequest, {
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'The amount. Null if the bank does not name it.',
+      description: 'The amount; null if the bank does not name it.',
       extensions: { rest: { member: 'body.value' } },
       resolve: ({ record }) => unwrap(record.body)?.value,
     }),
     transactions: t.links(Transaction, {
-      description:
-        'The transactions that `transactionIds` names, each once, or a page of them; one that cannot be read is null with an error.',
+      description: 'The transactions that `transactionIds` names, each once.',
       args: idPage,
       entries: ({ record }, page) => idsOnPage(transactionIdsOf(record), page),
       ids: (request, transactionId) =>

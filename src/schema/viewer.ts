@@ -69,7 +69,7 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
 
 globalIdTypes.set('Viewer', null);
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
-  description: 'The logged-in customer. An app without any ids starts here.',
+  description: 'The logged-in customer, with whom an app without any ids starts.',
   fields: (t) => ({
     id: t.id({
       nullable: false,

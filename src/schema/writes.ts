@@ -23,9 +23,6 @@ import { Transaction } from './transaction.ts';
 /** The members of the metadata have the same names in REST. */
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 
-const viewOfUpdate =
-  'The view for reading the record, which must show all of it, or hidden fields are lost; the configured one by default.';
-
 /** One row for each record that the bank lets be written: its `put…` mutation, its `update…` mutation, and what is special. */
 
 defineWrites(Branch, putBranchID);
@@ -35,14 +32,13 @@ defineWrites(Customer, putCustomerID);
 defineWrites(Product, putProduct, {
   put: {
     // The path names only the bank: the product's id is in the answer or in the body.
-    ids: {},
+    names: ['bankId'],
     // The contract gives a body one bank (`isOnlyEntry`).
     body: (body, { bankId }) => Object.assign({ bank_id: bankId }, body),
     written: ({ bankId }, answer, body) => {
       const productId = itemId(answer ?? {}) ?? body.id ?? null;
       return answer === null && productId === null ? null : { bankId, productId };
     },
-    shown: 'as the bank answered it, or read again; null if it then has no id.',
   },
   update: {
     changes(changes, read, { bankId, productId }) {
@@ -58,16 +54,9 @@ defineWrites(Product, putProduct, {
 });
 
 defineWrites(Account, putAccountID, {
-  put: {
-    view: "The view of the payload's account; the configured one by default.",
-    // The bank's answer may contain fields that the view hides.
-    hidesAnswer: true,
-    shown: 'read again through the view.',
-  },
   update: {
-    view: viewOfUpdate,
     description:
-      'Changes a part of an account. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
+      'Changes a part of an account, and writes the balance back as it was read: a payment in between is not seen.',
     // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
     changes(changes, read) {
       const { balance } = changes;
@@ -86,36 +75,28 @@ defineWrites(Account, putAccountID, {
 });
 
 defineWrites(Transaction, putTransactions, {
+  path: (input) => ({ TYPE: metadataTypeOf(input) }),
   put: {
     name: 'putTransactionMetadata',
-    view: 'The view of the account; the configured one by default.',
     fields: (t) => ({
       metadataType: t.string({
         required: true,
         description: 'The path segment `{TYPE}`, such as `comments`.',
       }),
     }),
-    path: (input) => ({ TYPE: restId('metadataType', String(input.metadataType)) }),
   },
   update: {
     name: 'annotateTransaction',
     description: "Changes a transaction's metadata only.",
-    ids: {
-      accountId: 'The account through which it is read.',
-      transactionId: "The transaction's id at the bank.",
-    },
-    view: viewOfUpdate,
     part: 'metadata',
     fields: (t) => ({
       metadataType: t.string({
         description: 'The path segment `{TYPE}`; by default the member that `changes` names.',
       }),
       approvedByIpAddress: t.string({
-        description:
-          'The IP address from which it was approved: needed and used only if the transaction has none.',
+        description: 'The IP address from which it was approved, if it has none.',
       }),
     }),
-    path: (input) => ({ TYPE: metadataTypeOf(input) }),
     changes({ metadata: changes }, { details, metadata }, _ids, { approvedByIpAddress: given }) {
       const isApproved = details?.approved_by_ip_address != null || given == null;
       return {

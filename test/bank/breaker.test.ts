@@ -377,7 +377,7 @@ describe('what a breaker judges by', () => {
     const begin = () => {
       const pass = tested.tryAcquire();
       if (pass === null) throw new Error('paused');
-      return (reply: Parameters<typeof tested.record>[1]) => tested.record(pass, reply);
+      return (reply: Parameters<typeof tested.record>[1]) => tested.record(pass, reply, performance.now());
     };
     const fail = (count: number) => {
       for (let call = 0; call < count; call++) begin()(away);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/bank/call.ts';
 import { noCredentials, requestCredentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
-import type { CallReport } from '../../src/bank/report.ts';
+import type { CallReport, TraceCall } from '../../src/bank/report.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { Callers } from '../../src/load/callers.ts';
@@ -56,34 +56,42 @@ describe('a client that is closed', () => {
   });
 });
 
-test('each attempt is reported in the context of its own operation, whoever opened the connection', async () => {
-  const request = new AsyncLocalStorage<string>();
-  const reported: unknown[] = [];
-  const { bank, client } = await connect(hang, {
-    connections: 1,
-    retryShare: 1,
-    onCall: ({ status }) => void reported.push([request.getStore(), status]),
-    traceCall: (_call, resendCount) => {
-      reported.push([request.getStore(), `attempt ${resendCount}`]);
-      return { callId: '', end: () => void reported.push([request.getStore(), 'ended']) };
-    },
-  });
-  bank.behave(inTurn(reply(200, read.reply), reply(503, '{}'), reply(200, read.reply)));
-  const readAs = (name: string) => request.run(name, () => readFrom(client, getCustomer, customer(name)));
-  await readAs('opens');
-  await readAs('reuses');
-  expect(bank.connections()).toBe(1);
-  const attempt = (name: string, count: number, status: number) => [
-    [name, `attempt ${count}`],
-    [name, status],
-    [name, 'ended'],
-  ];
-  expect(reported).toEqual([
-    ...attempt('opens', 0, 200),
-    ...attempt('reuses', 0, 503),
-    ...attempt('reuses', 1, 200),
-  ]);
-});
+test.each([
+  ['traced', true],
+  ['not traced', false],
+])(
+  'each attempt is reported in the context of its own operation, whoever opened the connection: %s',
+  async (_, isTraced) => {
+    const request = new AsyncLocalStorage<string>();
+    const reported: unknown[] = [];
+    const report = (what: unknown) => void reported.push([request.getStore(), what]);
+    const traceCall: TraceCall = (_call, resendCount) => {
+      report(`attempt ${resendCount}`);
+      return { callId: '', end: () => report('ended') };
+    };
+    const { bank, client } = await connect(hang, {
+      connections: 1,
+      retryShare: 1,
+      onCall: ({ status }) => report(status),
+      traceCall: isTraced ? traceCall : undefined,
+    });
+    bank.behave(inTurn(reply(200, read.reply), reply(503, '{}'), reply(200, read.reply)));
+    const readAs = (name: string) => request.run(name, () => readFrom(client, getCustomer, customer(name)));
+    await readAs('opens');
+    await readAs('reuses');
+    expect(bank.connections()).toBe(1);
+    const attempt = (name: string, count: number, status: number) => [
+      ...(isTraced ? [[name, `attempt ${count}`]] : []),
+      [name, status],
+      ...(isTraced ? [[name, 'ended']] : []),
+    ];
+    expect(reported).toEqual([
+      ...attempt('opens', 0, 200),
+      ...attempt('reuses', 0, 503),
+      ...attempt('reuses', 1, 200),
+    ]);
+  },
+);
 
 test('callers with one subject and other credentials at the same time have calls of their own', async () => {
   const { bank, client } = await connect(hang);

@@ -52,7 +52,7 @@ describe('who waits is told to give up, once', () => {
     const [wait] = [gone, one, two].map((each) => patience.addWaiter(each));
     if (wait !== undefined) patience.removeWaiter(wait);
     vi.advanceTimersByTime(99);
-    expect([patience.ended, one.told]).toEqual([null, []]);
+    expect([patience.ended(), one.told]).toEqual([null, []]);
     if (reason === 'cancelled') leaving.abort();
     vi.advanceTimersByTime(1);
     leaving.abort();
@@ -62,11 +62,11 @@ describe('who waits is told to give up, once', () => {
 
   test('who comes later hears that it has ended', () => {
     vi.useFakeTimers();
-    expect(new OperationDeadline({ deadline: performance.now() }).ended).toMatchObject({
+    expect(new OperationDeadline({ deadline: performance.now() }).ended()).toMatchObject({
       reason: 'timeout',
       sent: false,
     });
-    expect(new OperationDeadline({ signal: AbortSignal.abort() }).ended).toMatchObject({
+    expect(new OperationDeadline({ signal: AbortSignal.abort() }).ended()).toMatchObject({
       reason: 'cancelled',
       sent: false,
     });

@@ -156,6 +156,25 @@ describe('calls that wait', () => {
     expect(entered).toEqual(['first1', 'x2', 'proven6', 'y4', 'proven7', 'z5', 'x3']);
   });
 
+  test('are looked at only if a place of their bank operation is free, however many callers wait', () => {
+    const { gate, ask, leave } = gateOf(8);
+    const peer = '192.0.2.1';
+    const looked: string[] = [];
+    times(3, () => ask('first', { operation: 'saturated', peer }));
+    for (let nth = 0; nth < 100; nth++) {
+      const call = ask(`caller-${nth}-`, { operation: 'saturated', peer });
+      const { operation } = call;
+      const get = () => {
+        looked.push(call.id);
+        return operation;
+      };
+      Object.defineProperty(call, 'operation', { get });
+    }
+    leave();
+    expect(new Set(looked)).toEqual(new Set(['caller-0-4']));
+    expect(gate.held).toBe(3);
+  });
+
   test('can be cancelled, once', () => {
     const { gate, entered, ask, leave } = gateOf(1);
     ask('a');

@@ -55,25 +55,15 @@ test.each([307, 308, 301, 302, 303])(
   'a redirect (%d) gets neither the credentials nor the document',
   async (status) => {
     const asked: string[] = [];
-    const listen = (answer: (server: { url: string }) => [number, Record<string, string>]) => {
-      const server = createServer((request, response) => {
-        asked.push(`${request.method} ${request.url}`);
-        response.writeHead(...answer(other)).end('{"data":{}}');
-      });
-      return new Promise<{ url: string } & Disposable>((resolve) =>
-        server.listen(0, '127.0.0.1', () => {
-          const address = server.address();
-          const port = typeof address === 'object' ? address?.port : 0;
-          resolve({ url: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => void server.close() });
-        }),
-      );
-    };
-    let other = { url: '' };
-    using target = await listen(() => [200, {}]);
-    other = { url: `${target.url}/elsewhere` };
-    using origin = await listen(({ url }) => [status, { Location: url }]);
-    await expect(fetchSend(`${origin.url}/graphql`, { headers: credentials })('{ a }')).rejects.toThrow();
+    const server = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(request.url === '/graphql' ? status : 200, { Location: '/elsewhere' });
+      response.end('{"data":{}}');
+    });
+    const url = `http://127.0.0.1:${await listenOnLoopback(server)}/graphql`;
+    await expect(fetchSend(url, { headers: credentials })('{ a }')).rejects.toThrow();
     expect(asked).toEqual(['POST /graphql']);
+    await closeNow(server);
   },
 );
 

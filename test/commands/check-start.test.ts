@@ -1,34 +1,22 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { StartError } from '../../src/errors.ts';
 import { startBankql } from '../../src/index.ts';
 import { initStore } from '../../src/payments/store/open-store.ts';
+import { real as bank, type Given, tokens as identity } from '../support/environments.ts';
 import { runCommand } from '../support/run-command.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** `bankql check` accepts what starts, and nothing else. */
 
 const folder = testFolder();
-const fileWith = (name: string, content: string | Buffer): string => {
-  const file = join(folder, name);
-  writeFileSync(file, content);
-  return file;
-};
+const fileWith = fileWriter(folder);
 for (const name of ['data', 'apps', 'broken-apps']) mkdirSync(join(folder, name));
 
-type Given = Readonly<Record<string, string>>;
-
 const quiet = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };
-const real = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:' };
-const tokens = {
-  ...real,
-  IDENTITY: 'jwt',
-  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
-  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
-  IDENTITY_ISSUER: 'https://login.example/',
-  IDENTITY_AUDIENCE: 'bankql',
-};
+const real = { ...bank, BANK_ID: 'BANK' };
+const tokens = { ...real, ...identity };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 const manifest = JSON.stringify({ a: '{ bank { bankId } }' });
 fileWith('apps/ios-4.1.json', manifest);

@@ -61,7 +61,7 @@ describe('what cannot be used ends with 2: first what is wrong, then how it is u
     ['explain a.graphql', '`bankql explain` left: a query with the header `x-bankql-explain: calls` lists'],
     [
       'doctor --payment-answer 200',
-      "bankql doctor has no option --payment-answer: bankql payments explain '200 {…}' explains",
+      "`bankql doctor --payment-answer` is `bankql payments explain '200 {…}'` now.",
     ],
     [
       '--port 5000',
@@ -75,6 +75,8 @@ describe('what cannot be used ends with 2: first what is wrong, then how it is u
     ['schema --federation', 'bankql schema has no option --federation.\nusage: bankql schema [--env-file'],
     ['payments list --acount s3cret', 'has no option --acount. Did you mean --account?\nusage: '],
     ['payments list --account', "Option '--account <value>' argument missing\nusage: bankql payments list"],
+    ['doctor --account --key s3cret', "Option '--account' argument is ambiguous"],
+    ['doctor -k s3cret', 'bankql doctor has no option -k. Did you mean --key?\nusage: '],
     ['payments list --json=s3cret', "Option '--json' does not take an argument\nusage: "],
     ['payments show zzz', 'An id is hexadecimal (0 to 9, a to f): give it whole, or at least its first six'],
   ])('%s', async (line, message) => {

@@ -4,6 +4,7 @@ import { createAnnouncements, describeState, type Started } from '../../src/app/
 import { describeStartFailure } from '../../src/commands/terminal.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { StartError } from '../../src/errors.ts';
+import { tokens } from '../support/environments.ts';
 
 const overSandbox: Started = {
   url: 'http://127.0.0.1:4000',
@@ -44,16 +45,10 @@ test('people read a text with a query to paste, with the headers of a caller', (
 });
 
 test('where tokens say who calls, the query to paste has a token and no key', () => {
-  const { identity } = readConfig({
-    IDENTITY: 'jwt',
-    IDENTITY_JWKS_URL: 'https://login.example/keys',
-    IDENTITY_ISSUER: 'https://login.example',
-    IDENTITY_AUDIENCE: 'bankql',
-    BANK_SUBSCRIPTION_KEY: 'sandbox-key',
-  });
+  const { identity } = readConfig(tokens);
   const { text } = announce(true, { ...overSandbox, config: { ...overSandbox.config, identity } });
   expect(text).toContain("-H 'Authorization: Bearer your-token'");
-  expect(text).not.toContain('sandbox-key');
+  expect(text).not.toContain(tokens.BANK_SUBSCRIPTION_KEY);
 });
 
 test('where nobody reads, the start is a line of the log', () => {

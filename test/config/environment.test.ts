@@ -1,10 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
-import { resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { ConfigError, resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** What readConfig refuses. */
 function refused(environment: Record<string, string>): ConfigError {
@@ -95,11 +93,7 @@ describe('an unknown name', () => {
 
 const folder = testFolder();
 
-const fileWith = (name: string, text: string): string => {
-  const file = join(folder, name);
-  writeFileSync(file, text);
-  return file;
-};
+const fileWith = fileWriter(folder);
 
 test('the environment comes first, then the last of the files; an empty variable counts as unset', () => {
   const first = fileWith('first.env', 'PORT=1\nHOST=first\nBANK_ID="A B"\n');
@@ -109,24 +103,6 @@ test('the environment comes first, then the last of the files; an empty variable
   expect(Object.fromEntries(sources)).toEqual({ HOST: second, BANK_ID: first });
 });
 
-const stateUrl = `postgres://bankql:${'secret'}@127.0.0.1:5432/bankql`;
-
-test('a secret is read from its file, without the line break at its end', () => {
-  const key = fileWith('key', 'k-1\n');
-  const url = fileWith('url', stateUrl);
-  const { environment, sources } = resolveEnvironment(
-    { BANK_SUBSCRIPTION_KEY_FILE: key, STATE_URL_FILE: url },
-    [],
-  );
-  expect(environment).toMatchObject({
-    BANK_SUBSCRIPTION_KEY: 'k-1',
-    STATE_URL: stateUrl,
-  });
-  expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(key);
-  // The names of the files are known, and are no misspelled ones.
-  expect(readConfig(environment)).toMatchObject({ subscriptionKey: 'k-1' });
-});
-
 test.each([
   [
     'both are set',
@@ -134,7 +110,6 @@ test.each([
     'k-2',
     'BANK_SUBSCRIPTION_KEY is set too: leave one of them out.',
   ],
-  ['the file is empty', {}, '\n', 'the file is empty.'],
   ['there is no file', {}, null, 'the file cannot be read: ENOENT.'],
 ])('where %s the start says so', (_what, own, text, remedy) => {
   const file = text === null ? join(folder, 'none') : fileWith('secret', text);

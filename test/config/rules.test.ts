@@ -1,19 +1,13 @@
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-
-const jwt = {
-  BANK_SUBSCRIPTION_KEY: 'operator-key',
-  IDENTITY: 'jwt',
-  IDENTITY_JWKS_URL: 'https://login.example/.well-known/jwks.json',
-  IDENTITY_ISSUER: 'https://login.example/',
-  IDENTITY_AUDIENCE: 'bankql',
-};
+import { ConfigError } from '../../src/config/environment.ts';
+import { type Given, real, tokens } from '../support/environments.ts';
 
 test('tokens need a key, the issuer’s keys, the issuer and the audience; the rest has defaults', () => {
-  expect(readConfig({ ...jwt, HOST: '0.0.0.0' }).identity).toEqual({
-    subscriptionKey: 'operator-key',
+  expect(readConfig({ ...tokens, HOST: '0.0.0.0' }).identity).toEqual({
+    subscriptionKey: 'key-of-the-operator',
     jwksProxyUrl: null,
-    jwksUrl: 'https://login.example/.well-known/jwks.json',
+    jwksUrl: 'https://login.example/jwks.json',
     issuer: 'https://login.example/',
     audience: 'bankql',
     algorithms: expect.not.arrayContaining(['HS256', 'none']),
@@ -22,95 +16,148 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     paymentScope: null,
     claims: [],
   });
-  expect(readConfig({ ...jwt, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe('payments');
-  expect(readConfig({ ...jwt, IDENTITY_CLAIMS: 'bank_provider customer' }).identity).toMatchObject({
+  expect(readConfig({ ...tokens, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe(
+    'payments',
+  );
+  expect(readConfig({ ...tokens, IDENTITY_CLAIMS: 'bank_provider customer' }).identity).toMatchObject({
     providerClaim: 'bank_provider',
     authIdClaim: 'customer',
   });
-  expect(readConfig({ ...jwt, IDENTITY_JWKS_URL: 'http://127.0.0.1:8080/keys' }).identity).not.toBeNull();
+  expect(readConfig({ ...tokens, IDENTITY_JWKS_URL: 'http://127.0.0.1:8080/keys' }).identity).not.toBeNull();
   expect(readConfig({}).identity).toBeNull();
   expect(readConfig({ IDENTITY: 'headers' }).identity).toBeNull();
 });
 
-test.each<[string, Record<string, string>]>([
-  ['BANK_BASE_URL= cannot be used: in production name', { NODE_ENV: 'production' }],
-  ['STATE_URL= cannot be used: say where records', { BANK_BASE_URL: 'https://bank.example' }],
+/** What is said begins with the variable at fault: the one that the words name, or the last of the row. */
+test.each<[Given, string]>([
+  [{ VIEWER_CUSTOMER_ID: '{user}' }, 'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown'],
+  [{ VIEWER_CUSTOMER_ID: '{auth-id' }, 'VIEWER_CUSTOMER_ID={auth-id cannot be used: a brace'],
+  [{ VIEWER_ACCOUNT_ID: '../{auth-id}' }, 'VIEWER_ACCOUNT_ID=../{auth-id} cannot be used: '],
+  [{ PORT: '70000' }, 'PORT=70000 '],
+  [{ PORT: '80.5' }, 'PORT=80.5 '],
+  [{ PORT: '-1' }, 'PORT=-1 '],
+  [{ EXPLORE: 'yes' }, 'EXPLORE=yes '],
+  [{ BANK_KEEP_ALIVE: 'no' }, 'BANK_KEEP_ALIVE=no '],
+  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL=loud '],
+  [{ BANK_TIMEOUT_MS: '0' }, 'BANK_TIMEOUT_MS=0 '],
+  // Left out it is no number: no metrics are served.
+  [{ METRICS_PORT: 'x' }, 'from 0 to 65535.'],
+  [{ BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
+  [{ BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
+  [{ BANK_BASE_URL: 'https://bank.example/?a=b' }, 'what follows'],
+  [{ BANK_BASE_URL: 'https://bank.example/v1/api' }, 'without /v1/api'],
+  [{ BANK_BASE_URL: 'https://bank.example/open/v1/api//' }, 'without /v1/api'],
+  [{ STATE_URL: 'memory:', BANK_BASE_URL: 'http://bank.example' }, 'BANK_ALLOW_HTTP'],
+  [{ ...real, STATE_URL: 'postgres://me@host' }, 'it has to name a database'],
+  [{ ...real, STATE_URL: 'state.db' }, 'it names no payment store: use memory:'],
+  [{ BANK_ID: '..' }, 'a dot segment'],
+  [{ BANK_DEFAULT_VIEW: 'a/b' }, 'it holds one of'],
+  [{ BANK_ACCOUNT_SCOPE: 'a/b' }, 'BANK_ACCOUNT_SCOPE=a/b '],
+  [{ ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
+  [{ STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
+  [{ BANK_PAYMENT_DONE: 'POSTED,,SENT' }, 'words, codes or texts of up to 200 characters'],
   [
-    'STATE_URL= cannot be used: say where records',
+    { BANK_PAYMENT_REJECTED: 'In doubt', BANK_PAYMENT_DONE: 'POSTED, in_doubt' },
+    'BANK_PAYMENT_REJECTED has this word too',
+  ],
+  [{ BANK_PAYMENT_NOT_SENT: 'Slow down.||Wait.' }, 'give texts of up to 200 characters, separated by |'],
+  [
+    { BANK_PAYMENT_REJECTED: 'limit reached', BANK_PAYMENT_NOT_SENT: 'Wait.|Limit reached' },
+    'BANK_PAYMENT_REJECTED has this text too',
+  ],
+  [{ BANK_PAYMENT_STATUS: 'data..status' }, 'give a path such as data.status'],
+  [{ BANK_PAYMENT_RECEIPT: '.id' }, 'give a path such as data.status'],
+  [{ BANK_PAYMENT_RECEIPT: 'id', BANK_PAYMENT_NEUTRAL: 'fee,,x' }, 'give paths separated by commas'],
+  [{ BANK_PAYMENT_NEUTRAL: 'fee' }, 'it needs BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS'],
+  [
+    { BANK_PAYMENT_RECEIPT: 'data.id', BANK_PAYMENT_NEUTRAL: 'data' },
+    'the place of the status or of the receipt',
+  ],
+  [{ BANK_PAYMENT_REJECTED: 'E51,am 05' }, 'means a duplicate, which the bank may have executed'],
+  [{ CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is not an origin'],
+  ...['0', '257', 'all', '1.5'].map((text): [Given, string] => [
+    { WORKERS: text },
+    'or auto for one for each core',
+  ]),
+  [{ WORKERS: '2' }, 'name the bank with BANK_BASE_URL'],
+  [{ ...real, WORKERS: '2' }, 'with STATE_URL=memory: each worker would know only its own payments'],
+  [{ NODE_ENV: 'production' }, 'BANK_BASE_URL= cannot be used: in production name'],
+  [{ BANK_BASE_URL: 'https://bank.example' }, 'STATE_URL= cannot be used: say where records'],
+  [
     { BANK_BASE_URL: 'http://127.0.0.1:9000', NODE_ENV: 'production' },
+    'STATE_URL= cannot be used: say where records',
   ],
-  ['IDENTITY= cannot be used: with BANK_SUBSCRIPTION_KEY', { HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }],
-  ['BANK_SUBSCRIPTION_KEY= cannot be used: IDENTITY=jwt needs', { ...jwt, BANK_SUBSCRIPTION_KEY: '' }],
-  ['IDENTITY_JWKS_URL= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_JWKS_URL: '' }],
-  ['IDENTITY_ISSUER= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_ISSUER: '' }],
-  ['IDENTITY_AUDIENCE= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_AUDIENCE: '' }],
+  [{ HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY= cannot be used: with BANK_SUBSCRIPTION_KEY'],
+  ...['BANK_SUBSCRIPTION_KEY', 'IDENTITY_JWKS_URL', 'IDENTITY_ISSUER', 'IDENTITY_AUDIENCE'].map(
+    (name): [Given, string] => [{ ...tokens, [name]: '' }, `${name}= cannot be used: IDENTITY=jwt needs`],
+  ),
+  ...['http://login.example/keys', 'ftp://127.0.0.1/keys', 'keys'].map((url): [Given, string] => [
+    { ...tokens, IDENTITY_JWKS_URL: url },
+    `IDENTITY_JWKS_URL=${url} `,
+  ]),
   [
-    'IDENTITY_JWKS_URL=http://login.example/keys ',
-    { ...jwt, IDENTITY_JWKS_URL: 'http://login.example/keys' },
+    { ...tokens, IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
+    'IDENTITY_JWKS_URL=https://…@login.example',
   ],
-  ['IDENTITY_JWKS_URL=ftp://127.0.0.1/keys ', { ...jwt, IDENTITY_JWKS_URL: 'ftp://127.0.0.1/keys' }],
-  ['IDENTITY_JWKS_URL=keys ', { ...jwt, IDENTITY_JWKS_URL: 'keys' }],
-  ['IDENTITY_JWKS_URL=https://…@login.example', { ...jwt, IDENTITY_JWKS_URL: 'https://me:pw@login.example' }],
-  ['BANK_ID=a/b cannot be used: it holds one of', { BANK_ID: 'a/b' }],
-  ['BANK_PROXY=me:…@proxy.example:1', { BANK_PROXY: 'me:pw@proxy.example:1' }],
-  ['IDENTITY_CLAIMS=sub cannot be used: give two names', { ...jwt, IDENTITY_CLAIMS: 'sub' }],
-  ['IDENTITY_AUDIENCE=bankql cannot be used: it needs IDENTITY=jwt', { IDENTITY_AUDIENCE: 'bankql' }],
   [
-    'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
     { IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
+    'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
   ],
+  [{ ...tokens, IDENTITY_CLAIMS: 'sub' }, 'give two names'],
+  [{ IDENTITY_AUDIENCE: 'bankql' }, 'it needs IDENTITY=jwt'],
+  [{ IDENTITY_PAYMENT_SCOPE: 'payments' }, 'it needs IDENTITY=jwt'],
+  [{ IDENTITY: 'headers', IDENTITY_PAYMENT_SCOPE: 'payments' }, 'it needs IDENTITY=jwt'],
+  [{ ...tokens, IDENTITY_PAYMENT_SCOPE: 'a b' }, 'give one word'],
+  [{ ...tokens, IDENTITY: 'jws' }, 'IDENTITY=jws cannot be used'],
+  [{ NODE_ENV: 'prod' }, 'give production'],
+  [{ PORT: '4100', METRICS_PORT: '4100' }, 'METRICS_PORT=4100 cannot be used: give another port'],
+  [{ PORT: '4010' }, 'SANDBOX_PORT=4010 cannot be used: give another port than PORT.'],
   [
-    'IDENTITY_PAYMENT_SCOPE=payments cannot be used: it needs IDENTITY=jwt',
-    { IDENTITY_PAYMENT_SCOPE: 'payments' },
-  ],
-  [
-    'IDENTITY_PAYMENT_SCOPE=payments cannot be used: it needs IDENTITY=jwt',
-    { IDENTITY: 'headers', IDENTITY_PAYMENT_SCOPE: 'payments' },
-  ],
-  ['IDENTITY_PAYMENT_SCOPE=a b cannot be used: give one word', { ...jwt, IDENTITY_PAYMENT_SCOPE: 'a b' }],
-  ['IDENTITY=jws cannot be used', { ...jwt, IDENTITY: 'jws' }],
-  ['RATE_LIMIT=300 cannot be used', { RATE_LIMIT: '300' }],
-  ['NODE_ENV=prod cannot be used: give production', { NODE_ENV: 'prod' }],
-  ['METRICS_PORT=4100 cannot be used: give another port', { PORT: '4100', METRICS_PORT: '4100' }],
-  [
-    'METRICS_PORT=4100 cannot be used: give another port',
-    { PORT: '4100', METRICS_PORT: '4100', HOST: '0.0.0.0' },
-  ],
-  ['SANDBOX_PORT=4010 cannot be used: give another port than PORT.', { PORT: '4010' }],
-  [
-    'SANDBOX_PORT=4010 cannot be used: give another port than METRICS_PORT.',
     { HOST: '::', METRICS_PORT: '4010' },
+    'SANDBOX_PORT=4010 cannot be used: give another port than METRICS_PORT.',
   ],
-  ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
-  ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
-  ['RATE_LIMIT=1/86401 cannot be used', { RATE_LIMIT: '1/86401' }],
-  ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
-  ['PERSISTED_ONLY=log cannot be used: name the manifest', { PERSISTED_ONLY: 'log' }],
-  ['PERSISTED_ONLY=warn cannot be used: give on, off or log.', { PERSISTED_ONLY: 'warn' }],
+  ...['300', '0/60', '1/0', '1/86401'].map((text): [Given, string] => [
+    { RATE_LIMIT: text },
+    'give REST calls per seconds',
+  ]),
+  [{ PERSISTED_ONLY: '1' }, 'PERSISTED_ONLY=1 cannot be used: name the manifest'],
+  [{ PERSISTED_ONLY: 'log' }, 'PERSISTED_ONLY=log cannot be used: name the manifest'],
+  [{ PERSISTED_ONLY: 'warn' }, 'PERSISTED_ONLY=warn cannot be used: give on, off or log.'],
+  [{ ...real, NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'with a bank, certificates have to be checked'],
+  [{ ...real, BANK_TLS_CERT: 'c.pem' }, 'BANK_TLS_KEY= cannot be used: BANK_TLS_CERT needs the private key'],
+  [{ ...real, BANK_TLS_KEY: 'k.pem' }, 'BANK_TLS_CERT= cannot be used: BANK_TLS_KEY needs the certificate'],
   [
-    'NODE_TLS_REJECT_UNAUTHORIZED=0 cannot be used: with a bank, certificates have to be checked',
-    { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    { ...real, BANK_BASE_URL: 'http://127.0.0.1', BANK_TLS_CA: 'ca.pem' },
+    'needs a BANK_BASE_URL that is https',
   ],
-])('refused at the start: %s', (message, environment) => {
+  [
+    { BANK_PROXY: 'me:pw@proxy.example:1' },
+    'BANK_PROXY=me:…@proxy.example:1 cannot be used: give an address such as http://proxy.example:3128',
+  ],
+  [{ BANK_PROXY: 'ftp://user:pw@proxy.example/' }, 'BANK_PROXY=ftp://…@proxy.example/ '],
+])('refused in one line that names the variable and the remedy: %o, %s', (environment, words) => {
   const read = () => readConfig(environment);
-  expect(read).toThrow(message);
+  const [name = Object.keys(environment).at(-1)] = /^[A-Z_]+(?==)/.exec(words) ?? [];
+  expect(read).toThrow(ConfigError);
+  expect(read).toThrow(new RegExp(`^${name}=.*: `));
+  expect(read).toThrow(words);
   expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/\n|pw/) }));
 });
 
-test('every certificate may be accepted where there is no bank', () => {
-  expect(() => readConfig({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).not.toThrow();
-});
-
-test.each<Record<string, string>>([
+test.each<Given>([
+  { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
   { PORT: '0', METRICS_PORT: '0', SANDBOX_PORT: '0' },
   { PORT: '4010', HOST: '::1' },
-  { PORT: '4010', BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' },
-])('servers that can listen beside each other are accepted: %j', (environment) => {
+  { ...real, PORT: '4010' },
+  { ...real, BANK_BASE_URL: 'http://b.example', BANK_ALLOW_HTTP: '1' },
+  { ...real, BANK_SUBSCRIPTION_KEY: 'k' },
+  { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k', IDENTITY: 'headers' },
+])('accepted: %j', (environment) => {
   expect(() => readConfig(environment)).not.toThrow();
 });
 
 test('without tokens each variable that is about them is refused', () => {
-  const { BANK_SUBSCRIPTION_KEY: _, ...others } = jwt;
+  const { BANK_SUBSCRIPTION_KEY: _, ...others } = tokens;
   expect(() => readConfig({ ...others, IDENTITY: 'headers' })).toThrow(
     expect.objectContaining({
       problems: ['IDENTITY_JWKS_URL', 'IDENTITY_ISSUER', 'IDENTITY_AUDIENCE'].map((variable) =>
@@ -136,15 +183,14 @@ test('a template of the viewer may name claims only where tokens are verified', 
   const claim = { VIEWER_CUSTOMER_ID: '{claim:customer}', VIEWER_ACCOUNT_ID: '{claim:account}-{auth-id}' };
   expect(() => readConfig(claim)).toThrow(/VIEWER_CUSTOMER_ID=\{claim:customer\} .*IDENTITY=jwt/);
   expect(() => readConfig(claim)).toThrow(/VIEWER_ACCOUNT_ID=/);
-  expect(readConfig({ ...jwt, ...claim }).identity?.claims).toEqual(['customer', 'account']);
+  expect(readConfig({ ...tokens, ...claim }).identity?.claims).toEqual(['customer', 'account']);
 });
 
 /** The way to the bank, as the environment says it. */
 
-const bank = { BANK_BASE_URL: 'https://api.bank.example', STATE_URL: 'memory:' };
 const proxy = 'http://proxy.example:3128';
 const proxyOf = (environment: Readonly<Record<string, string>>) =>
-  readConfig({ ...bank, ...environment }).bankLimits.network?.proxyUrl ?? null;
+  readConfig({ ...real, ...environment }).bankLimits.network?.proxyUrl ?? null;
 
 test.each([
   [{}, null],
@@ -158,26 +204,9 @@ test.each([
 });
 
 test('the proxy leads to the keys of tokens too, unless they are on this machine', () => {
-  const identity = {
-    BANK_PROXY: proxy,
-    IDENTITY: 'jwt',
-    BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
-    IDENTITY_ISSUER: 'https://login.example/',
-    IDENTITY_AUDIENCE: 'bankql',
-  };
   const jwksProxyOf = (IDENTITY_JWKS_URL: string) =>
-    readConfig({ ...bank, ...identity, IDENTITY_JWKS_URL }).identity?.jwksProxyUrl;
+    readConfig({ ...real, ...tokens, BANK_PROXY: proxy, IDENTITY_JWKS_URL }).identity?.jwksProxyUrl;
   expect(jwksProxyOf('https://login.example/jwks.json')).toBe(proxy);
   expect(jwksProxyOf('https://127.0.0.1/jwks.json')).toBeNull();
   expect(jwksProxyOf('http://localhost:8080/jwks.json')).toBeNull();
-});
-
-test.each([
-  [{ BANK_TLS_CERT: 'c.pem' }, 'BANK_TLS_CERT needs the private key'],
-  [{ BANK_TLS_KEY: 'k.pem' }, 'BANK_TLS_KEY needs the certificate'],
-  [{ BANK_TLS_CA: 'ca.pem', BANK_BASE_URL: 'http://127.0.0.1' }, 'needs a BANK_BASE_URL that is https'],
-  [{ BANK_PROXY: 'proxy.example:3128' }, 'give an address such as http://proxy.example:3128'],
-  [{ BANK_PROXY: `ftp://user:${'pass-of-proxy'}@proxy.example/` }, 'BANK_PROXY=ftp://…@proxy.example/'],
-])('%o stops the start', (environment, words) => {
-  expect(() => readConfig({ ...bank, ...environment })).toThrow(words);
 });

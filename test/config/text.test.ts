@@ -1,25 +1,13 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
-import { resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
+import { ConfigError, resolveEnvironment, settingsIn } from '../../src/config/environment.ts';
 import { variableNames } from '../../src/config/variables.ts';
-import { testFolder } from '../support/test-folder.ts';
+import { type Given, real, tokens } from '../support/environments.ts';
+import { fileWriter, testFolder } from '../support/test-folder.ts';
 
 /** Texts as editors, shells, Kubernetes Secrets and other platforms write them. */
 
-type Given = Readonly<Record<string, string>>;
-
-const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
-const tokens = {
-  ...real,
-  IDENTITY: 'jwt',
-  BANK_SUBSCRIPTION_KEY: 'key-of-the-operator',
-  IDENTITY_JWKS_URL: 'https://login.example/jwks.json',
-  IDENTITY_ISSUER: 'https://login.example/',
-  IDENTITY_AUDIENCE: 'bankql',
-};
+const byTokens = { ...real, ...tokens };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 
 /** What readConfig says of the last variable; null if the environment can be used. */
@@ -51,7 +39,7 @@ describe('the ends of a value', () => {
       NODE_ENV: 'production',
       METRICS_PORT: '9464',
       VIEWER_CUSTOMER_ID: '{auth-id}',
-      ...tokens,
+      ...byTokens,
       HOST: 'localhost',
     });
     const plain = Object.fromEntries(wrapped);
@@ -71,12 +59,12 @@ describe('the ends of a value', () => {
 
 test.each<[Given, string]>([
   [{ PORT: '47\r05' }, 'PORT=47\\r05 cannot be used: '],
-  [{ ...tokens, IDENTITY_ISSUER: 'a\nb' }, 'IDENTITY_ISSUER=a\\nb cannot be used: give it in one line.'],
+  [{ ...byTokens, IDENTITY_ISSUER: 'a\nb' }, 'IDENTITY_ISSUER=a\\nb cannot be used: give it in one line.'],
   [{ HOST: '127.0.0.1\u0007' }, 'HOST=127.0.0.1\\u{7} '],
   [{ ...real, STATE_URL: 'sqlite:a\nb.db' }, 'STATE_URL=sqlite:a\\nb.db '],
   [{ BANK_BASE_URL: 'https://bank.exam\nple' }, 'BANK_BASE_URL=https://bank.exam\\nple '],
   [{ BANK_BASE_URL: 'https://bank.exam\u200Bple' }, 'it contains \\u{200b}'],
-  [{ ...tokens, IDENTITY_CLAIMS: 'a\u001B[31m b' }, 'IDENTITY_CLAIMS=a\\u{1b}[31m b '],
+  [{ ...byTokens, IDENTITY_CLAIMS: 'a\u001B[31m b' }, 'IDENTITY_CLAIMS=a\\u{1b}[31m b '],
   [{ LOG_LEVEL: 'lo\u00A0ud' }, 'LOG_LEVEL=lo\\u{a0}ud '],
   [{ CORS_ORIGINS: 'https://a.example b\u2028c' }, '\\u{2028}'],
 ])('%j is refused in one line, which shows what cannot be seen', (environment, part) => {
@@ -95,12 +83,12 @@ test('lists may have several lines', () => {
 test.each(['"', "'", '`', '“'])('quotes around a value are refused: %s', (quote) => {
   const end = quote === '“' ? '”' : quote;
   for (const [name, value] of Object.entries({
-    ...tokens,
+    ...byTokens,
     PORT: '1',
     HOST: 'localhost',
     STATE_URL: 'sqlite:a',
   }))
-    expect(refusal({ ...tokens, [name]: quote + value + end })).toMatch(
+    expect(refusal({ ...byTokens, [name]: quote + value + end })).toMatch(
       new RegExp(`^${name}=.* cannot be used: leave out the quotes`),
     );
 });
@@ -145,7 +133,7 @@ describe('a setting is checked with what decodes it later', () => {
     { IDENTITY_JWKS_URL: 'https://login.example/a b' },
   ])('%j cannot be used', (environment) => {
     const [name] = Object.keys(environment);
-    expect(refusal({ ...tokens, ...traced, ...environment })).toMatch(new RegExp(`^${name}=`));
+    expect(refusal({ ...byTokens, ...traced, ...environment })).toMatch(new RegExp(`^${name}=`));
   });
 });
 
@@ -267,11 +255,7 @@ describe('origins', () => {
 
 const folder = testFolder();
 
-const fileWith = (name: string, content: string | Buffer): string => {
-  const file = join(folder, name);
-  writeFileSync(file, content);
-  return file;
-};
+const fileWith = fileWriter(folder);
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
 const fromFile = (content: string | Buffer, own: Given = {}) =>
   resolveEnvironment(own, [fileWith('some.env', content)]).environment;
@@ -344,9 +328,15 @@ test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
   'the secret in a file with %j is k-1',
   (text) => {
     const file = fileWith('key', text);
+    const STATE_URL_FILE = fileWith('url', 'sqlite:state.db\n');
     // The name of the file comes from somewhere too.
-    const { environment } = resolveEnvironment({ BANK_SUBSCRIPTION_KEY_FILE: `${file}\r` }, []);
-    expect(readConfig(environment).subscriptionKey).toBe('k-1');
+    const own = { BANK_SUBSCRIPTION_KEY_FILE: `${file}\r`, STATE_URL_FILE };
+    const { environment, sources } = resolveEnvironment(own, []);
+    expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(file);
+    expect(readConfig(environment)).toMatchObject({
+      subscriptionKey: 'k-1',
+      state: { url: 'sqlite:state.db' },
+    });
   },
 );
 

@@ -2,8 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { getOperationAST, parse } from 'graphql';
 import { beforeEach, expect, test } from 'vitest';
 import { PreparedOperation } from '../../src/executor/compile.ts';
-import type { IncrementalForm } from '../../src/executor/defer.ts';
-import { executeIncrementally } from '../../src/executor/defer.ts';
+import { executeIncrementally, Fragments, type IncrementalForm } from '../../src/executor/defer.ts';
 import { schemaOf } from '../support/both-executors.ts';
 import { mergedData } from '../support/incremental-client.ts';
 
@@ -43,9 +42,9 @@ async function resultsOf(text: string, form: IncrementalForm = 'v0.2'): Promise<
   if (!operation) throw new Error('there is no operation');
   const prepared = new PreparedOperation({ schema, document, operation });
   const result = await executeIncrementally(prepared, form, undefined, { coerced: {}, sources: {} });
-  if (!('initialResult' in result)) return [result];
-  const results = [result.initialResult];
-  for await (const next of result.subsequentResults) results.push(next);
+  if (!(result instanceof Fragments)) return [result];
+  const results: object[] = [];
+  for await (const next of result.results) results.push(next);
   return results;
 }
 

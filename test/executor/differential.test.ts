@@ -29,8 +29,7 @@ import {
 } from 'graphql';
 import { expect, test } from 'vitest';
 import { PreparedOperation } from '../../src/executor/compile.ts';
-import type { IncrementalForm } from '../../src/executor/defer.ts';
-import { executeIncrementally } from '../../src/executor/defer.ts';
+import { executeIncrementally, Fragments, type IncrementalForm } from '../../src/executor/defer.ts';
 import { execute as executePrepared } from '../../src/executor/execute.ts';
 import { ofSource, propertyResolver } from '../../src/executor/known-resolvers.ts';
 import { ignoreRejections } from '../../src/executor/promises.ts';
@@ -384,19 +383,31 @@ test('400 operations are answered as by graphql: the same data, errors, places a
 
 type Told = ReturnType<typeof told>['errors'];
 
+/** The several results of graphql. */
+interface ResultsOfGraphql {
+  readonly initialResult: object;
+  readonly subsequentResults: AsyncIterable<object>;
+}
+
+async function payloadsOf(result: ResultsOfGraphql | Fragments): Promise<object[]> {
+  const payloads = 'initialResult' in result ? [result.initialResult] : [];
+  const following = 'initialResult' in result ? result.subsequentResults : result.results;
+  for await (const payload of following) payloads.push(withIds(payload));
+  return payloads;
+}
+
 /** The data that all results make together, and their errors, in any order. */
 async function wholeOf(
-  result: ExecutionResult | { initialResult: object; subsequentResults: AsyncIterable<object> },
+  result: ExecutionResult | ResultsOfGraphql | Fragments,
 ): Promise<{ data: string; errors: string[]; failed: string[]; results: number }> {
-  if (!('initialResult' in result))
+  if (!('initialResult' in result || result instanceof Fragments))
     return {
       data: JSON.stringify(sorted(result.data)),
       errors: linesOf(told(result).errors),
       failed: [],
       results: 1,
     };
-  const payloads: object[] = [result.initialResult];
-  for await (const payload of result.subsequentResults) payloads.push(withIds(payload));
+  const payloads = await payloadsOf(result);
   const errors: string[] = [];
   const failed: string[] = [];
   for (const payload of payloads as {

@@ -101,6 +101,11 @@ describe('the details of a payment', () => {
   const request = `mutation ($input: PutTransactionRequestInput!) { putTransactionRequest(input: $input) { replayed } }`;
   const input = { accountId: 'ACC', to: { accountId: 'x' }, value: { amount: '1' }, idempotencyKey: 'key' };
 
+  const both = [
+    ['makeTransaction', transfer, {}],
+    ['putTransactionRequest', request, { transactionRequestType: 'T' }],
+  ] as const;
+
   test.each([
     ['amount', 64, (text: string) => ({ value: { amount: text.replaceAll('x', '1') } })],
     ['currency', 16, (text: string) => ({ value: { amount: '1', currency: text } })],
@@ -110,10 +115,7 @@ describe('the details of a payment', () => {
   ] as const)('the %s of a payment has %i characters at most', async (name, longest, change) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
-    for (const [field, document, more] of [
-      ['makeTransaction', transfer, {}],
-      ['putTransactionRequest', request, { transactionRequestType: 'T' }],
-    ] as const) {
+    for (const [field, document, more] of both) {
       const { data, errors } = await fixture.ask(document, {
         input: { ...input, ...more, ...change('x'.repeat(longest + 1)) },
       });
@@ -129,10 +131,6 @@ describe('the details of a payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  const both = [
-    ['makeTransaction', transfer, {}],
-    ['putTransactionRequest', request, { transactionRequestType: 'T' }],
-  ] as const;
   test.each([
     [{ to: { accountId: '' } }, 'accountId', both[0]],
     [{ to: { accountId: '' } }, 'accountId', both[1]],

@@ -1,19 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
-import { bankForAll, recordOf, recordsOf } from './bank-caller.ts';
+import { bankForAll } from './bank-caller.ts';
 
-const { call } = bankForAll();
+const { call, recordsOf, recordOf } = bankForAll();
 
 const idsOf = (records: Record<string, unknown>[]) => records.map(({ id }) => id);
 
 describe('accounts through a view', () => {
   test('scope views gives the one account of the path', async () => {
-    const answer = await call(
-      'getAccountsScope',
-      { ACCOUNT_ID: 'bob-current', scope: 'views' },
-      { caller: 'bob' },
-    );
-    expect(recordOf('getAccountsScope', answer)).toMatchObject({
+    expect(
+      await recordOf('getAccountsScope', { ACCOUNT_ID: 'bob-current', scope: 'views' }, { caller: 'bob' }),
+    ).toMatchObject({
       id: 'bob-current',
       bank_id: 'SNDBCY2N',
       owners: ['bob'],
@@ -23,19 +20,14 @@ describe('accounts through a view', () => {
   });
 
   test('scope permissions gives the caller’s accounts through owner, joint ones too', async () => {
-    const answer = await call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'permissions' });
-    expect(idsOf(recordsOf('getAccountsScope', answer))).toEqual([
-      'alice-current',
-      'alice-savings',
-      'alice-trust',
-      'alice-yen',
-      'family-joint',
-    ]);
+    expect(
+      idsOf(await recordsOf('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'permissions' })),
+    ).toEqual(['alice-current', 'alice-savings', 'alice-trust', 'alice-yen', 'family-joint']);
   });
 
   test('scope permissions gives every account that has it through public, to anybody with the key', async () => {
     const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'permissions' };
-    const records = recordsOf('getAccountsScope', await call('getAccountsScope', ids, { caller: null }));
+    const records = await recordsOf('getAccountsScope', ids, { caller: null });
     expect(idsOf(records)).toContain('omar-current');
     expect(idsOf(records)).not.toContain('family-joint');
     expect(records).toHaveLength(12);
@@ -44,7 +36,7 @@ describe('accounts through a view', () => {
   test('public shows no owner, no number, no IBAN and no amount, not even to the owner', async () => {
     const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'views' };
     for (const caller of [null, 'bob', 'alice']) {
-      const [account] = recordsOf('getAccountsScope', await call('getAccountsScope', ids, { caller }));
+      const [account] = await recordsOf('getAccountsScope', ids, { caller });
       expect(account).toEqual({
         id: 'alice-current',
         bank_id: 'SNDBCY2N',
@@ -122,11 +114,9 @@ describe('what only owners see', () => {
 
 describe('customers', () => {
   test('a caller reads their own record, and that of a joint owner', async () => {
-    const alice = recordOf('getCustomer', await call('getCustomer', { CUSTOMER_ID: 'alice' }));
+    const alice = await recordOf('getCustomer', { CUSTOMER_ID: 'alice' });
     expect(alice).toMatchObject({ legal_name: 'Αλίκη Παπαδοπούλου', metadata: ['verified', 'paperless'] });
-    expect(recordOf('getCustomer', await call('getCustomer', { CUSTOMER_ID: 'carol' })).customer_number).toBe(
-      '100003',
-    );
+    expect((await recordOf('getCustomer', { CUSTOMER_ID: 'carol' })).customer_number).toBe('100003');
   });
 
   test('another customer is forbidden, an unknown one not found', async () => {

@@ -25,11 +25,26 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-export type Call = (
+type Calls<Result> = (
   id: OperationId,
   ids?: Readonly<Record<string, string>>,
   options?: CallOptions,
-) => Promise<BankAnswer>;
+) => Promise<Result>;
+
+export type Call = Calls<BankAnswer>;
+
+/** Calls of a bank: for the answer, for its records, and for its one record; these are checked against the operation's shape. */
+interface Caller {
+  readonly call: Call;
+  readonly recordsOf: Calls<Record<string, unknown>[]>;
+  readonly recordOf: Calls<Record<string, unknown>>;
+}
+
+const callerWith = (call: Call): Caller => ({
+  call,
+  recordsOf: async (...args) => recordsIn(args[0], await call(...args)),
+  recordOf: async (...args) => recordIn(args[0], await call(...args)),
+});
 
 /** Sends any request to a sandbox, with all headers that an operation of alice's could need. */
 export async function send(url: string, method: string, options: CallOptions = {}): Promise<BankAnswer> {
@@ -69,11 +84,9 @@ export function callerOf(baseUrl: string): Call {
 }
 
 /** A sandbox of its own, on seeded data, with a way to call it. */
-export async function freshBank(
-  options: Partial<SandboxOptions> = {},
-): Promise<Sandbox & { readonly call: Call }> {
+export async function freshBank(options: Partial<SandboxOptions> = {}): Promise<Sandbox & Caller> {
   const sandbox = await startSandbox({ port: 0, ...options });
-  return { ...sandbox, call: callerOf(sandbox.url) };
+  return { ...sandbox, ...callerWith(callerOf(sandbox.url)) };
 }
 
 type Hook = (run: () => Promise<void>) => void;
@@ -84,8 +97,7 @@ const bankFor = (before: Hook, after: Hook) => () => {
     sandbox = await freshBank();
   });
   after(() => sandbox.close());
-  const call: Call = (...args) => callerOf(sandbox.url)(...args);
-  return { call, url: () => sandbox.url };
+  return { ...callerWith((...args) => callerOf(sandbox.url)(...args)), url: () => sandbox.url };
 };
 
 /** A sandbox for all tests of the file or the block that calls this. */
@@ -101,7 +113,7 @@ export const payTo = (account_id: string, amount = '1') => ({
 });
 
 /** The records of an answer, checked against the operation's shape: the list, or the one record. */
-export function recordsOf(id: OperationId, answer: BankAnswer): Record<string, unknown>[] {
+export function recordsIn(id: OperationId, answer: BankAnswer): Record<string, unknown>[] {
   if (answer.status !== 200) throw new Error(`${id}: ${answer.status} ${answer.text}`);
   const { envelope, answer: shape } = operations[id];
   if (!shape) throw new Error(`${id} has no shape`);
@@ -110,8 +122,8 @@ export function recordsOf(id: OperationId, answer: BankAnswer): Record<string, u
 }
 
 /** The one record of an answer. */
-export function recordOf(id: OperationId, answer: BankAnswer): Record<string, unknown> {
-  const [record, ...more] = recordsOf(id, answer);
+export function recordIn(id: OperationId, answer: BankAnswer): Record<string, unknown> {
+  const [record, ...more] = recordsIn(id, answer);
   if (!record || more.length > 0) throw new Error(`${id}: not one record`);
   return record;
 }
@@ -119,7 +131,7 @@ export function recordOf(id: OperationId, answer: BankAnswer): Record<string, un
 /** The exact balance of an account that the caller owns. */
 export async function balanceOf(call: Call, accountId: string, caller = 'alice'): Promise<string> {
   const ids = { ACCOUNT_ID: accountId, scope: 'views' };
-  const account = recordOf('getAccountsScope', await call('getAccountsScope', ids, { caller }));
+  const account = recordIn('getAccountsScope', await call('getAccountsScope', ids, { caller }));
   return String(Object(account.balance).amount);
 }
 

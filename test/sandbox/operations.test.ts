@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
-import { bankForAll, type CallOptions, freshBank, recordsOf } from './bank-caller.ts';
+import { bankForAll, type CallOptions, freshBank, recordsIn } from './bank-caller.ts';
 
 type Example = readonly [Readonly<Record<string, string>>, CallOptions?];
 
@@ -66,7 +66,7 @@ describe('every operation', () => {
       if (id === 'postMakeTransaction') {
         expect(answer.json).toEqual({ id: expect.stringMatching(/^tx-\d{4}$/), status: 'COMPLETED' });
       } else {
-        expect(recordsOf(id, answer).length).toBeGreaterThan(0);
+        expect(recordsIn(id, answer).length).toBeGreaterThan(0);
       }
     },
   );
@@ -135,14 +135,14 @@ describe('every operation', () => {
 });
 
 describe('a query', () => {
-  const { call } = bankForAll();
+  const { call, recordsOf } = bankForAll();
 
   async function found(id: OperationId, body: unknown, ids = {}): Promise<unknown[]> {
-    return recordsOf(id, await call(id, ids, { body })).map((record) => record.id);
+    return recordsIn(id, await call(id, ids, { body })).map((record) => record.id);
   }
 
   test('a branch query takes a branch’s id, or the bank’s for all of them', async () => {
-    const all = recordsOf('getBranches', await call('getBranches')).map(({ id }) => id);
+    const all = (await recordsOf('getBranches')).map(({ id }) => id);
     expect(await found('postBranches', { id: 'SNDBCY2N' })).toEqual(all);
     expect(await found('postBranches', { id: 'tokyo-marunouchi' })).toEqual(['tokyo-marunouchi']);
     expect(await found('postBranches', { id: 'tokyo' })).toEqual([]);
@@ -166,18 +166,15 @@ describe('a query', () => {
   test('a branch without a name has none that a query could hold', async () => {
     await using fresh = await freshBank();
     const ids = async (body: unknown) =>
-      recordsOf('postBranches', await fresh.call('postBranches', {}, { body })).map(({ id }) => id);
+      (await fresh.recordsOf('postBranches', {}, { body })).map(({ id }) => id);
     await fresh.call('putBranchID', { BRANCH_ID: 'nameless' }, { body: { acceptsDeposits: true } });
     expect(await ids({ id: 'nameless', name: '' })).toEqual([]);
     expect(await ids({ id: 'nameless' })).toEqual(['nameless']);
   });
 
   test('a product of a list has one bank_id, a single one a list', async () => {
-    const [item] = recordsOf(
-      'postProducts',
-      await call('postProducts', {}, { body: { id: 'current-plus' } }),
-    );
-    const [single] = recordsOf('getProduct', await call('getProduct', { PRODUCT_ID: 'current-plus' }));
+    const [item] = await recordsOf('postProducts', {}, { body: { id: 'current-plus' } });
+    const [single] = await recordsOf('getProduct', { PRODUCT_ID: 'current-plus' });
     expect(item?.bank_id).toBe('SNDBCY2N');
     expect(single).toEqual({ ...item, bank_id: ['SNDBCY2N'] });
   });
@@ -198,10 +195,7 @@ describe('a query', () => {
   });
 
   test('metadata entries are found by their id; an unknown one has none', async () => {
-    const languages = recordsOf(
-      'postMetadata',
-      await call('postMetadata', {}, { body: { id: 'languages' } }),
-    );
+    const languages = await recordsOf('postMetadata', {}, { body: { id: 'languages' } });
     expect(languages.map(({ code }) => code)).toEqual(['el', 'bg', 'ja', 'ar', 'en']);
     expect(await found('postMetadata', { id: 'nothing' })).toEqual([]);
   });

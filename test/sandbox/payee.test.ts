@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { closedAccount, iban, slowAccount } from '../../src/sandbox/iban.ts';
-import { balanceOf, bankForEach, cents, payTo, plus, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, cents, payTo, plus, recordIn } from './bank-caller.ts';
 
-const { call } = bankForEach();
+const { call, recordsOf, recordOf } = bankForEach();
 
 const from = { ACCOUNT_ID: 'alice-current' };
 const value = { currency: 'EUR', amount: '12.34' };
@@ -12,9 +12,9 @@ const pay = (to: object, more = {}) =>
   call('postMakeTransaction', from, { body: { from: {}, to, value, description: 'Ενοίκιο', ...more } });
 const ask = (to: object, more = {}) =>
   call('putTransactionsRequestAccount', { ...from, TYPE: 'SEPA' }, { body: { to, value, ...more } });
-const payees = async () => recordsOf('getOtherAccounts', await call('getOtherAccounts', from));
+const payees = async () => await recordsOf('getOtherAccounts', from);
 const transaction = async (id: unknown) =>
-  recordOf('getTransaction', await call('getTransaction', { ...from, TRANSACTION_ID: String(id) }));
+  await recordOf('getTransaction', { ...from, TRANSACTION_ID: String(id) });
 
 test.each([
   ['CY', '002001280000001200527600', 'CY17002001280000001200527600'],
@@ -54,7 +54,7 @@ describe('a counterparty at another bank is paid', () => {
   });
 
   test('by a request, which names its transaction and the other bank', async () => {
-    const answer = recordOf('putTransactionsRequestAccount', await ask({ account_id: 'payee-rail' }));
+    const answer = recordIn('putTransactionsRequestAccount', await ask({ account_id: 'payee-rail' }));
     expect(answer).toMatchObject({
       status: 'COMPLETED',
       body: { to: { account_id: 'payee-rail', bank_id: 'TSTBDEBB' }, value },
@@ -76,7 +76,7 @@ test.each(['id', 'IBAN', 'number'] as const)(
   'money for an account of this bank stays within it, named by its %s',
   async (field) => {
     const ids = { ACCOUNT_ID: 'bob-current', scope: 'views' };
-    const account = recordOf('getAccountsScope', await call('getAccountsScope', ids, { caller: 'bob' }));
+    const account = await recordOf('getAccountsScope', ids, { caller: 'bob' });
     expect((await pay({ account_id: account[field] })).status).toBe(200);
     const after = plus(String(Object(account.balance).amount), 1234n);
     expect(await balanceOf(call, 'bob-current', 'bob')).toBe(after);
@@ -106,7 +106,7 @@ test.each([
   const { details } = await transaction(Object(answer.json).id);
   expect(details).toMatchObject({ status, new_balance: { amount: before } });
   expect(details).not.toHaveProperty('completed');
-  const request = recordOf('putTransactionsRequestAccount', await ask({ account_id }));
+  const request = recordIn('putTransactionsRequestAccount', await ask({ account_id }));
   expect(request).toMatchObject({ status, transaction_ids: expect.stringMatching(/^tx-/) });
   expect('end_date' in request).toBe(status === 'FAILED');
   expect(await balanceOf(call, 'alice-current')).toBe(before);
@@ -115,10 +115,7 @@ test.each([
 describe('every transaction can be reached by the requests of its account', () => {
   const reached = async (account: string, caller: string) => {
     const ids = { ACCOUNT_ID: account };
-    const requests = recordsOf(
-      'getTransactionsRequest',
-      await call('getTransactionsRequest', ids, { caller }),
-    );
+    const requests = await recordsOf('getTransactionsRequest', ids, { caller });
     return requests.flatMap(({ transaction_ids }) => String(transaction_ids ?? '').split(','));
   };
 
@@ -129,7 +126,7 @@ describe('every transaction can be reached by the requests of its account', () =
   });
 
   test('what was asked for stands in its request alone', async () => {
-    const request = recordOf('putTransactionsRequestAccount', await ask({ account_id: 'bob-savings' }));
+    const request = recordIn('putTransactionsRequestAccount', await ask({ account_id: 'bob-savings' }));
     const id = request.transaction_ids;
     expect((await reached('alice-current', 'alice')).filter((each) => each === id)).toEqual([id]);
     expect((await reached('bob-savings', 'bob')).filter((each) => each === id)).toEqual([id]);
@@ -137,7 +134,7 @@ describe('every transaction can be reached by the requests of its account', () =
 
   test('requests come oldest first', async () => {
     await ask({ account_id: 'bob-savings' });
-    const requests = recordsOf('getTransactionsRequest', await call('getTransactionsRequest', from));
+    const requests = await recordsOf('getTransactionsRequest', from);
     const dates = requests.map(({ start_date }) => String(start_date));
     expect(dates).toEqual(dates.toSorted());
   });

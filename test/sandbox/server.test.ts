@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { inTimeMs } from '../support/in-time.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
-import { bankForAll, freshBank, payTo, recordOf, recordsOf, send } from './bank-caller.ts';
+import { bankForAll, freshBank, payTo, send } from './bank-caller.ts';
 
 const bank = bankForAll();
 const { call } = bank;
@@ -56,11 +56,11 @@ describe('the clock', () => {
 
   async function seen(now?: number) {
     await using bank = await freshBank({ now });
-    const { call } = bank;
+    const { call, recordsOf, recordOf } = bank;
     const { id } = Object((await call('postMakeTransaction', ids, { body: payTo('bob-current') })).json);
-    const paid = recordOf('getTransaction', await call('getTransaction', { ...ids, TRANSACTION_ID: id }));
-    const requests = recordsOf('getTransactionsRequest', await call('getTransactionsRequest', ids));
-    const messages = recordsOf('getMessagesOwner', await call('getMessagesOwner'));
+    const paid = await recordOf('getTransaction', { ...ids, TRANSACTION_ID: id });
+    const requests = await recordsOf('getTransactionsRequest', ids);
+    const messages = await recordsOf('getMessagesOwner');
     return {
       posted: String(Object(paid.details).posted),
       dates: requests.filter(({ body }) => body).map(({ start_date }) => String(start_date).slice(0, 10)),

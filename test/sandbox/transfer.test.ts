@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { balanceOf, bankForEach, cents, plus, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, cents, plus, recordIn } from './bank-caller.ts';
 
-const { call } = bankForEach();
+const { call, recordsOf, recordOf } = bankForEach();
 
 function pay(from: string, to: string, amount: string, more: { caller?: string; currency?: string } = {}) {
   const body = {
@@ -37,10 +37,7 @@ test('moves the money to the last digit, and leaves a transaction on either side
   const amount = '10.01';
   expect(await balanceOf(call, 'alice-current')).toBe(plus(alice, -cents(amount)));
   expect(await balanceOf(call, 'bob-savings', 'bob')).toBe(plus(bob, cents(amount)));
-  const paid = recordOf(
-    'getTransaction',
-    await call('getTransaction', { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0234' }),
-  );
+  const paid = await recordOf('getTransaction', { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0234' });
   expect(paid).toMatchObject({
     this_account: 'alice-current',
     other_account: 'bob-savings',
@@ -51,9 +48,10 @@ test('moves the money to the last digit, and leaves a transaction on either side
       new_balance: { amount: plus(alice, -cents(amount)) },
     },
   });
-  const got = recordOf(
+  const got = await recordOf(
     'getTransaction',
-    await call('getTransaction', { ACCOUNT_ID: 'bob-savings', TRANSACTION_ID: 'tx-0234' }, { caller: 'bob' }),
+    { ACCOUNT_ID: 'bob-savings', TRANSACTION_ID: 'tx-0234' },
+    { caller: 'bob' },
   );
   expect(got).toMatchObject({
     uuid: paid.uuid,
@@ -65,8 +63,9 @@ test('moves the money to the last digit, and leaves a transaction on either side
 test('makes the other side a counterparty once, with its holders’ names', async () => {
   await pay('bob-savings', 'family-joint', '1', { caller: 'bob' });
   await pay('bob-savings', 'family-joint', '1', { caller: 'bob' });
-  const list = await call('getOtherAccounts', { ACCOUNT_ID: 'bob-savings' }, { caller: 'bob' });
-  const joint = recordsOf('getOtherAccounts', list).filter(({ id }) => id === 'family-joint');
+  const joint = (
+    await recordsOf('getOtherAccounts', { ACCOUNT_ID: 'bob-savings' }, { caller: 'bob' })
+  ).filter(({ id }) => id === 'family-joint');
   expect(joint).toEqual([
     expect.objectContaining({
       holder: { is_alias: false, name: 'Αλίκη Παπαδοπούλου, Carol O’Neill-Müller' },
@@ -137,7 +136,7 @@ test('of two payments that are at the bank at once and need the same money, one 
 });
 
 describe('a transaction request', () => {
-  const { call } = bankForEach();
+  const { call, recordsOf, recordOf } = bankForEach();
 
   const ask = (body: unknown) =>
     call('putTransactionsRequestAccount', { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' }, { body });
@@ -146,7 +145,7 @@ describe('a transaction request', () => {
     const before = await balanceOf(call, 'bob-current', 'bob');
     const value = { currency: 'EUR', amount: '1000.00' };
     const answer = await ask({ to: { account_id: 'bob-current' }, value, description: '家賃' });
-    const request = recordOf('putTransactionsRequestAccount', answer);
+    const request = recordIn('putTransactionsRequestAccount', answer);
     expect(request).toEqual({
       description: '家賃',
       status: 'COMPLETED',
@@ -158,26 +157,28 @@ describe('a transaction request', () => {
       body: { to: { account_id: 'bob-current', bank_id: 'SNDBCY2N' }, value },
     });
     expect(await balanceOf(call, 'bob-current', 'bob')).toBe(plus(before, 100_000n));
-    const transaction = await call('getTransaction', {
-      ACCOUNT_ID: 'alice-current',
-      TRANSACTION_ID: 'tx-0234',
-    });
-    expect(recordOf('getTransaction', transaction)).toMatchObject({
+    expect(
+      await recordOf('getTransaction', {
+        ACCOUNT_ID: 'alice-current',
+        TRANSACTION_ID: 'tx-0234',
+      }),
+    ).toMatchObject({
       details: { type: 'SANDBOX_TAN', description: '家賃', value: { amount: '-1000.00' } },
     });
-    const list = await call('getTransactionsRequest', { ACCOUNT_ID: 'alice-current' });
-    expect(recordsOf('getTransactionsRequest', list).at(-1)).toEqual(request);
+    expect((await recordsOf('getTransactionsRequest', { ACCOUNT_ID: 'alice-current' })).at(-1)).toEqual(
+      request,
+    );
   });
 
   test('above 1,000, or without a value, it waits for its challenge and moves nothing', async () => {
     const before = await balanceOf(call, 'alice-current');
     const value = { currency: 'EUR', amount: '1000.01' };
     const large = await ask({ to: { account_id: 'bob-current' }, value, challenge_type: 'SMS' });
-    expect(recordOf('putTransactionsRequestAccount', large)).toMatchObject({
+    expect(recordIn('putTransactionsRequestAccount', large)).toMatchObject({
       status: 'INITIATED',
       challenge: 'SMS',
     });
-    const open = recordOf('putTransactionsRequestAccount', await ask({ to: { account_id: 'bob-current' } }));
+    const open = recordIn('putTransactionsRequestAccount', await ask({ to: { account_id: 'bob-current' } }));
     expect(open).toMatchObject({ status: 'INITIATED', challenge: 'SANDBOX_TAN' });
     expect(open).not.toHaveProperty('transaction_ids');
     expect(await balanceOf(call, 'alice-current')).toBe(before);
@@ -203,6 +204,6 @@ describe('a transaction request', () => {
     expect(answer.json).toEqual({ code: 400, message: 'Insufficient funds' });
     expect((await call('getTransactionsRequest', ids)).json).toEqual({ 'transaction-requests': [] });
     const next = await ask({ to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } });
-    expect(recordOf('putTransactionsRequestAccount', next)).toMatchObject({ transaction_ids: 'tx-0234' });
+    expect(recordIn('putTransactionsRequestAccount', next)).toMatchObject({ transaction_ids: 'tx-0234' });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { balanceOf, bankForEach, recordOf, recordsOf } from './bank-caller.ts';
+import { balanceOf, bankForEach, recordIn } from './bank-caller.ts';
 
-const { call } = bankForEach();
+const { call, recordsOf, recordOf } = bankForEach();
 
 test('a customer’s own record is replaced, but for the metadata that no request may hold', async () => {
   const put = await call(
@@ -15,7 +15,7 @@ test('a customer’s own record is replaced, but for the metadata that no reques
 });
 
 test('a branch is created or replaced by the staff alone, with the path’s id, and the list keeps its order', async () => {
-  const before = recordsOf('getBranches', await call('getBranches'));
+  const before = await recordsOf('getBranches');
   const refused = await call(
     'putBranchID',
     { BRANCH_ID: 'athens-main' },
@@ -24,7 +24,7 @@ test('a branch is created or replaced by the staff alone, with the path’s id, 
   expect(refused.json).toEqual({ code: 403, message: 'Only the staff of the bank put branches' });
   await call('putBranchID', { BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: false } });
   await call('putBranchID', { BRANCH_ID: 'Ζυγός/1' }, { body: { acceptsDeposits: true, id: 'Ζυγός/1' } });
-  const after = recordsOf('getBranches', await call('getBranches'));
+  const after = await recordsOf('getBranches');
   expect(after).toHaveLength(before.length + 1);
   expect(after[0]).toEqual({ id: 'nicosia-main', acceptsDeposits: false });
   expect(after.at(-1)).toEqual({ id: 'Ζυγός/1', acceptsDeposits: true });
@@ -34,22 +34,22 @@ test('a branch is created or replaced by the staff alone, with the path’s id, 
 
 test('a product is put under its id, or gets one', async () => {
   const body = { bank_id: 'SNDBCY2N', name: 'Neu' };
-  const taken = await call('putProduct', {}, { body: { ...body, id: 'product-0001' } });
-  expect(recordOf('putProduct', taken)).toEqual({ bank_id: ['SNDBCY2N'], name: 'Neu', id: 'product-0001' });
-  const { id } = recordOf('putProduct', await call('putProduct', {}, { body }));
+  expect(await recordOf('putProduct', {}, { body: { ...body, id: 'product-0001' } })).toEqual({
+    bank_id: ['SNDBCY2N'],
+    name: 'Neu',
+    id: 'product-0001',
+  });
+  const { id } = await recordOf('putProduct', {}, { body });
   expect(id).toBe('product-0002');
-  expect(recordOf('getProduct', await call('getProduct', { PRODUCT_ID: 'product-0002' })).name).toBe('Neu');
+  expect((await recordOf('getProduct', { PRODUCT_ID: 'product-0002' })).name).toBe('Neu');
   expect((await call('putProduct', {}, { body: { ...body, bank_id: 'OTHERBNK' } })).status).toBe(400);
 });
 
 test('a message gets the time, and is read by the customer whom it was for', async () => {
   const body = { message: 'Σου έστειλα 5 €', from_department: '', from_person: 'Αλίκη' };
-  const put = recordOf(
-    'putCustomerMessage',
-    await call('putCustomerMessage', { CUSTOMER_ID: 'bob' }, { body, caller: 'staff' }),
-  );
+  const put = await recordOf('putCustomerMessage', { CUSTOMER_ID: 'bob' }, { body, caller: 'staff' });
   expect(Math.abs(Date.now() - Date.parse(String(put.date)))).toBeLessThan(60_000);
-  const messages = recordsOf('getMessagesOwner', await call('getMessagesOwner', {}, { caller: 'bob' }));
+  const messages = await recordsOf('getMessagesOwner', {}, { caller: 'bob' });
   expect(messages.at(-1)).toEqual({ ...body, date: put.date });
   expect((await call('getMessagesOwner')).text).not.toContain('5 €');
   const toNobody = await call('putCustomerMessage', { CUSTOMER_ID: 'nobody' }, { body, caller: 'staff' });
@@ -77,7 +77,7 @@ test('a kind of metadata that the bank does not know is refused with those that 
 
 test('a transaction keeps what the bank posted: its metadata is replaced, and who acted on it', async () => {
   const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comments' };
-  const before = recordOf('getTransaction', await call('getTransaction', ids));
+  const before = await recordOf('getTransaction', ids);
   const balance = await balanceOf(call, 'alice-current');
   const details = { approved_by_ip_address: '::1', paused_by_user_id: 'alice' };
   const metadata = { comments: 'Σωστό' };
@@ -155,7 +155,7 @@ describe('an account that is put', () => {
     const body = `{"label":"新","owners":["alice","bob"],"balance":{"currency":"EUR","amount":${digits}}}`;
     const put = await call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body, caller: 'staff' });
     expect(put.text).toContain(`"amount":${digits}`);
-    expect(recordOf('putAccountID', put)).not.toHaveProperty('IBAN');
+    expect(recordIn('putAccountID', put)).not.toHaveProperty('IBAN');
     expect(await balanceOf(call, 'alice-current', 'bob')).toBe(digits);
     const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0001' };
     expect((await call('getTransaction', ids, { caller: 'bob' })).status).toBe(200);

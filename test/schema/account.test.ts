@@ -86,12 +86,4 @@ describe('putAccount', () => {
     });
     expect(bank.lines()).toEqual([line, read]);
   });
-
-  test('keeps its Track-ID where the account cannot be read afterwards', async () => {
-    bank.on(line, { body: {} });
-    const result = await ask(put('account: { balance: {} }'));
-    const trackId = bank.calls[0]?.headers['track-id'];
-    expect(result.data).toEqual({ putAccount: { trackId, account: null } });
-    expect(failuresOf(result)).toEqual(['putAccount.account NOT_FOUND']);
-  });
 });

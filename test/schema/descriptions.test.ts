@@ -22,6 +22,12 @@ test('every type, field, argument and value is described', () => {
   expect(described.filter(({ text }) => text === '')).toEqual([]);
 });
 
+test('a description is one sentence, but for those of scalars', () => {
+  const ofScalars = /^(DateTime|Decimal|Float|ID|Int|String)$/;
+  const long = described.filter(({ name, text }) => !ofScalars.test(name) && /[.?!]\s+\S/.test(text));
+  expect(long).toEqual([]);
+});
+
 test('a description says what a thing is: what it costs, and its name in REST, are in the extensions of fields', () => {
   expect(described.filter(({ text }) => /\bREST\b|\b[Cc]osts?\b/.test(text))).toEqual([]);
 });

@@ -19,7 +19,7 @@ const PaymentLinks = graphql(`
   query PaymentLinks($key: String!, $viewId: ID) {
     payment(idempotencyKey: $key) {
       account(viewId: $viewId) { accountId viewId label }
-      toAccount(viewId: $viewId) { bankId accountId label }
+      to { account(viewId: $viewId) { bankId accountId label } }
       transaction { transactionId uuid }
     }
   }
@@ -94,7 +94,7 @@ describe('a payment', () => {
     expect(errors).toBeUndefined();
     expect(data?.payment).toEqual({
       account: { accountId: 'A', viewId: 'owner', label: 'A as owner' },
-      toAccount: { bankId: 'BANK', accountId: 'B', label: 'B as owner' },
+      to: { account: { bankId: 'BANK', accountId: 'B', label: 'B as owner' } },
       transaction: { transactionId: 'T1', uuid: 'uuid of T1' },
     });
     expect(fixture.bank.lines().sort()).toEqual([read('A'), read('B'), transaction].sort());
@@ -106,7 +106,7 @@ describe('a payment', () => {
     await fixture.pay('other bank', { bankId: 'B2', accountId: 'B' });
     fixture.bank.calls.length = 0;
     const { data } = await fixture.ask(PaymentLinks, { key: 'other bank', viewId: 'public' });
-    expect(data?.payment).toMatchObject({ toAccount: { bankId: 'B2' }, transaction: null });
+    expect(data?.payment).toMatchObject({ to: { account: { bankId: 'B2' } }, transaction: null });
     expect(fixture.bank.lines().sort()).toEqual([read('A', 'public'), read('B', 'public', 'B2')].sort());
   });
 });

@@ -1,5 +1,14 @@
+import {
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+  isRequiredInputField,
+} from 'graphql';
 import { expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -11,19 +20,53 @@ const badIds = ['', '..', 'a/b', '%2e%2e', ' a', '\u202ea', '\ud800', 'x'.repeat
 const query = (selection: string) => `query Q($id: ID!) { ${selection} }`;
 const inBank = (selection: string) => query(`bank { ${selection} }`);
 const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${selection} }`);
-const put = (field: string, input: string, type = 'ID!') =>
-  `mutation M($id: ${type}) { ${field}(input: { ${input} }) { __typename } }`;
-const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
-const payment = 'to: { accountId: "x" }, value: { amount: 1 }, idempotencyKey: "k"';
-const request = 'to: { accountId: "x" }, idempotencyKey: "k"';
-const metadata = `metadataType: "M", ${transaction}`;
+type Place = readonly [name: string, document: string, path: string];
 
-type Place = readonly [string, string, string];
-/** An input of a mutation, with the id in it. */
-const inputOf = (name: string, input: string, type?: string): Place => {
-  const [field = ''] = name.split('.');
-  return [name, put(field, input, type), field];
-};
+/** Texts that are segments of a path. */
+const textSegments = ['metadataType', 'transactionRequestType'];
+
+/** The places of ids in an input, at any depth. */
+function placesIn(type: GraphQLInputType): string[][] {
+  const named = getNamedType(type);
+  if (!isInputObjectType(named)) return [];
+  return Object.values(named.getFields()).flatMap(({ name, type }) =>
+    String(getNamedType(type)) === 'ID' || textSegments.includes(name)
+      ? [[name]]
+      : placesIn(type).map((place) => [name, ...place]),
+  );
+}
+
+/** A literal of an input with what it requires, a member of changes, and the variable `$id` at a place. */
+function literalOf(type: GraphQLInputType, place: readonly string[] | null): string {
+  if (place?.length === 0) return isListType(getNullableType(type)) ? '[$id]' : '$id';
+  const named = getNamedType(type);
+  if (!isInputObjectType(named)) return { Decimal: '1', Float: '1', Boolean: 'true' }[named.name] ?? '"x"';
+  const fields = Object.values(named.getFields());
+  const changed = named.name.endsWith('Changes')
+    ? fields.find(({ type }) => String(type) === 'String')
+    : null;
+  const given = fields.filter(
+    (field) => field.name === place?.[0] || field === changed || isRequiredInputField(field),
+  );
+  const values = given.map(
+    ({ name, type }) => `${name}: ${literalOf(type, name === place?.[0] ? place.slice(1) : null)}`,
+  );
+  return `{ ${values.join(', ')} }`;
+}
+
+/** Each place of an id in the input of a mutation. */
+const inputs = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(({ name, args }) =>
+  args.flatMap(({ type }) =>
+    placesIn(type).map((place): Place => {
+      const variable = `$id: ${textSegments.includes(place.at(-1) ?? '') ? 'String!' : 'ID!'}`;
+      const document = `mutation M(${variable}) { ${name}(input: ${literalOf(type, place)}) { __typename } }`;
+      return [[name, ...place].join('.'), document, name];
+    }),
+  ),
+);
+
+/** Those of them that fill a path. A transfer's payee does not, but the payload leads to their account, and cannot be refused then. */
+const isSegment = ([name]: Place) => name.split('.').length === 2 || name.startsWith('makeTransaction.to.');
 
 /** Each argument that fills a path: its name, a document with it, and the field that it is an argument of. */
 const segments: readonly Place[] = [
@@ -35,48 +78,7 @@ const segments: readonly Place[] = [
   ['bank.accounts.viewId', inBank('accounts(accountId: "A", viewId: $id) { totalCount }'), 'bank.accounts'],
   ['bank.product', inBank('product(productId: $id) { name }'), 'bank.product'],
   ['account.transaction', inAccount('transaction(transactionId: $id) { uuid }'), 'bank.account.transaction'],
-  inputOf('putCustomer.bankId', 'bankId: $id, customerId: "C", customer: {}'),
-  inputOf('putCustomer.customerId', 'customerId: $id, customer: {}'),
-  inputOf(
-    'putCustomerMessage.customerId',
-    'customerId: $id, message: "m", fromDepartment: "d", fromPerson: "p"',
-  ),
-  inputOf('putBranch.branchId', 'branchId: $id, branch: { acceptsDeposits: true }'),
-  inputOf('putAccount.accountId', 'accountId: $id, account: { balance: {} }'),
-  inputOf('putAccount.viewId', 'accountId: "A", viewId: $id, account: { balance: {} }'),
-  inputOf('putProduct.bankId', 'bankId: $id, product: {}'),
-  inputOf('putTransactionMetadata.accountId', `accountId: $id, transactionId: "T", ${metadata}`),
-  inputOf('putTransactionMetadata.viewId', `accountId: "A", viewId: $id, transactionId: "T", ${metadata}`),
-  inputOf('putTransactionMetadata.transactionId', `accountId: "A", transactionId: $id, ${metadata}`),
-  inputOf(
-    'putTransactionMetadata.metadataType',
-    `accountId: "A", transactionId: "T", metadataType: $id, ${transaction}`,
-    'String!',
-  ),
-  inputOf('updateCustomer.customerId', 'customerId: $id, changes: { email: "e" }'),
-  inputOf('updateAccount.accountId', 'accountId: $id, changes: { label: "l" }'),
-  inputOf('updateBranch.branchId', 'branchId: $id, changes: { name: "n" }'),
-  inputOf('updateProduct.productId', 'productId: $id, changes: { name: "n" }'),
-  inputOf('annotateTransaction.transactionId', 'accountId: "A", transactionId: $id, changes: { tags: "t" }'),
-  inputOf('putTransactionRequest.accountId', `accountId: $id, transactionRequestType: "T", ${request}`),
-  inputOf(
-    'putTransactionRequest.viewId',
-    `accountId: "A", viewId: $id, transactionRequestType: "T", ${request}`,
-  ),
-  inputOf(
-    'putTransactionRequest.transactionRequestType',
-    `accountId: "A", transactionRequestType: $id, ${request}`,
-    'String!',
-  ),
-  inputOf('makeTransaction.bankId', `bankId: $id, accountId: "A", ${payment}`),
-  inputOf('makeTransaction.accountId', `accountId: $id, ${payment}`),
-  // No path's, but the payload leads to the accounts that they name, and a payment cannot be refused afterwards.
-  ...['bankId: $id, accountId: "A"', 'accountId: $id'].map((to) =>
-    inputOf(
-      `makeTransaction.to.${to.split(':')[0]}`,
-      `accountId: "A", to: { ${to} }, value: { amount: 1 }, idempotencyKey: "k"`,
-    ),
-  ),
+  ...inputs.filter(isSegment),
 ];
 
 /** The others where an id of the bank's belongs. */
@@ -90,13 +92,7 @@ const otherIds: readonly Place[] = [
     inAccount('otherAccount(otherAccountId: $id) { kind }'),
     'bank.account.otherAccount',
   ],
-  inputOf('putBranch.branch', 'branchId: "B", branch: { branchId: $id, acceptsDeposits: true }'),
-  inputOf('putAccount.account', 'accountId: "A", account: { balance: {}, accountId: $id }'),
-  inputOf('putProduct.product', 'product: { productId: $id }'),
-  inputOf(
-    'putTransactionRequest.to',
-    'accountId: "A", transactionRequestType: "T", to: { accountId: $id }, idempotencyKey: "k"',
-  ),
+  ...inputs.filter((place) => !isSegment(place)),
 ];
 
 test.each(segments)(
@@ -107,6 +103,8 @@ test.each(segments)(
     for (const id of badIds.filter((id) => id !== '' || !name.endsWith('bankId'))) {
       const result = await ask(document, { id });
       expect([id, failuresOf(result)]).toEqual([id, [`${path} BAD_USER_INPUT`]]);
+      if (document.startsWith('mutation'))
+        expect(result.errors?.[0]?.extensions.argument).toEqual(name.split('.').slice(1));
       if (id.length > 2) expect(result.errors?.[0]?.message).not.toContain(id);
     }
     expect(bank.lines().filter((line) => !line.endsWith('/accounts/A/owner/views'))).toEqual([]);
@@ -214,11 +212,15 @@ test.each([
   bank.otherwise({ status: 201, body: {} });
   const input = `bankId: "", accountId: "A", to: { bankId: "", accountId: "TO" }, idempotencyKey: "${field}", ${more}`;
   const { data } = await ask(
-    `mutation { ${field}(input: { ${input} }) { payment { state bankId toAccount { bankId accountId } } } }`,
+    `mutation { ${field}(input: { ${input} }) { payment { state bankId to { account { bankId accountId } } } } }`,
   );
   expect(data).toEqual({
     [field]: {
-      payment: { state: expect.any(String), bankId: 'BANK', toAccount: { bankId: 'BANK', accountId: 'TO' } },
+      payment: {
+        state: expect.any(String),
+        bankId: 'BANK',
+        to: { account: { bankId: 'BANK', accountId: 'TO' } },
+      },
     },
   });
   const [sent] = bank.calls.filter(({ method }) => method !== 'GET');

@@ -1,5 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { z } from 'zod';
+import { account } from '../../src/contract/account.ts';
+import { branch } from '../../src/contract/branch.ts';
+import { customer } from '../../src/contract/customer.ts';
+import { product } from '../../src/contract/product.ts';
+import { recordFields } from '../../src/contract/record.ts';
+import { amount } from '../../src/contract/shared-parts.ts';
+import { transaction } from '../../src/contract/transaction.ts';
 import { anyCharacter } from '../support/any-text.ts';
 import { exact, sentJson, shareBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -15,29 +23,34 @@ const texts = fc.array(text, { maxLength: 3 });
 const digits = fc
   .tuple(fc.boolean(), fc.bigInt(0n, 10n ** 30n), fc.stringMatching(/^(?:\.\d{1,25})?$/))
   .map(([isNegative, whole, fraction]) => exact(`${isNegative ? '-' : ''}${whole}${fraction}`));
-/** An object with these members: those behind the first `required` may be left out, or null. */
-const object = (required: number, members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> => {
-  const entries = Object.entries(members).map(
-    ([name, value], index) => [name, index < required ? value : fc.option(value)] as const,
-  );
-  return fc.record(Object.fromEntries(entries), {
-    requiredKeys: entries.slice(0, required).map(([name]) => name),
+
+/**
+ * Any record with this shape: what answers or bodies require is there, other members may be left out, or null. `given`: the values
+ * of some members.
+ */
+function anyRecord(
+  shape: z.ZodObject,
+  given: Readonly<Record<string, fc.Arbitrary<unknown>>> = {},
+): fc.Arbitrary<Record<string, unknown>> {
+  const members = recordFields(shape).map((field) => {
+    const { rest, type, isList, isOnlyEntry, listOf, isRequired, requiredInBodies } = field;
+    const one: fc.Arbitrary<unknown> =
+      typeof type === 'object'
+        ? anyRecord(type)
+        : { Boolean: fc.boolean(), Float: digits, Decimal: digits, ID: text, String: text }[type];
+    const value = isList && !isOnlyEntry && listOf === undefined ? fc.array(one, { maxLength: 3 }) : one;
+    const isThere = isRequired || requiredInBodies === true || given[rest] !== undefined;
+    return { rest, isThere, value: given[rest] ?? (isThere ? value : fc.option(value)) };
   });
-};
-const amount = object(1, { amount: digits, currency: text });
-const keyValues = fc.array(object(1, { key: text, string: text }), { maxLength: 3 });
-const detailTexts = [
-  ...['approved', 'cancelled', 'paused', 'posted'].flatMap((by) => [
-    `${by}_by_ip_address`,
-    `${by}_by_user_id`,
-  ]),
-  ...['completed', 'description', 'posted', 'status', 'type'],
-];
+  return fc.record(Object.fromEntries(members.map(({ rest, value }) => [rest, value])), {
+    requiredKeys: members.filter(({ isThere }) => isThere).map(({ rest }) => rest),
+  });
+}
 
 interface PropertyCase {
   readonly field: string;
   readonly ids: string;
-  readonly record: fc.Arbitrary<object>;
+  readonly record: fc.Arbitrary<Record<string, unknown>>;
   /** What is changed, by its name in the changes and in the body. */
   readonly changes: Readonly<Record<string, readonly [string, fc.Arbitrary<unknown>]>>;
   /** A change that every update makes. */
@@ -51,18 +64,7 @@ const cases: readonly PropertyCase[] = [
   {
     field: 'updateCustomer',
     ids: 'customerId: "C"',
-    record: object(0, {
-      bank_id: texts,
-      customer_number: text,
-      date_values: keyValues,
-      email: text,
-      face_image: object(1, { name: text }),
-      legal_name: text,
-      mobile_phone_number: text,
-      numeric_values: keyValues,
-      string_values: keyValues,
-      metadata: texts,
-    }),
+    record: anyRecord(customer),
     changes: {
       email: ['email', fc.option(text)],
       legalName: ['legal_name', fc.option(text)],
@@ -74,16 +76,10 @@ const cases: readonly PropertyCase[] = [
   {
     field: 'updateAccount',
     ids: 'accountId: "A"',
-    record: object(1, {
-      balance: amount,
+    record: anyRecord(account, {
+      balance: anyRecord(amount),
       bank_id: fc.constant('BANK'),
-      IBAN: text,
-      label: text,
-      number: text,
-      owners: texts,
-      swift_bic: text,
-      type: texts,
-      views_available: texts,
+      id: fc.constant('A'),
     }),
     changes: {
       label: ['label', fc.option(text)],
@@ -95,22 +91,7 @@ const cases: readonly PropertyCase[] = [
   {
     field: 'updateBranch',
     ids: 'branchId: "B"',
-    record: object(1, {
-      acceptsDeposits: fc.boolean(),
-      address: object(1, {
-        city: text,
-        country: text,
-        line_1: text,
-        line_2: text,
-        postcode: text,
-        state: text,
-      }),
-      bank: text,
-      lobby: object(1, { is24Hours: fc.boolean() }),
-      location: object(1, { latitude: digits, longitude: digits }),
-      meta: object(1, { license: text }),
-      name: text,
-    }).map((record) => ({ ...record, id: 'B' })),
+    record: anyRecord(branch, { id: fc.constant('B') }),
     changes: {
       acceptsDeposits: ['acceptsDeposits', fc.boolean()],
       bankName: ['bank', fc.option(text)],
@@ -122,14 +103,9 @@ const cases: readonly PropertyCase[] = [
   {
     field: 'updateProduct',
     ids: 'productId: "P"',
-    record: object(0, {
-      bank_id: fc.array(text, { minLength: 1, maxLength: 1 }),
-      category: text,
-      family: text,
-      meta: texts,
-      more_info_url: text,
-      name: text,
-      super_family: text,
+    record: anyRecord(product, {
+      bank_id: fc.option(fc.array(text, { minLength: 1, maxLength: 1 })),
+      id: fc.option(fc.constant('P')),
     }),
     changes: {
       name: ['name', fc.option(text)],
@@ -145,18 +121,7 @@ const cases: readonly PropertyCase[] = [
   {
     field: 'annotateTransaction',
     ids: 'accountId: "A", transactionId: "T", metadataType: "M"',
-    record: object(1, {
-      details: object(1, {
-        ...Object.fromEntries(detailTexts.map((name) => [name, text])),
-        new_balance: amount,
-        value: amount,
-      }),
-      id: fc.constant('T'),
-      other_account: text,
-      this_account: text,
-      uuid: text,
-      metadata: object(1, { comments: text, narrative: text, tags: text, where: text }),
-    }),
+    record: anyRecord(transaction, { id: fc.constant('T') }),
     changes: {},
     always: { narrative: 'n' },
     body: ({ metadata, ...rest }) => ({

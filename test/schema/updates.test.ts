@@ -41,6 +41,20 @@ function serveCase(it: UpdateCase, fixture: BankqlFixture = shared) {
     update: (changes: string, selection?: string, ifVersion?: string) =>
       ask(`mutation { ${update(it, changes, selection, ifVersion)} }`),
     version: async () => versionIn((await ask(`{ ${it.readBack} }`)).data),
+    /** Lets no write end until the result is called. */
+    hold() {
+      const held = Promise.withResolvers<void>();
+      bank.on(it.put, async ({ body }) => {
+        await held.promise;
+        return { body: asAnswered(it, body) };
+      });
+      return held.resolve;
+    },
+    /** The body of the last write, with the digits of its numbers. */
+    sent() {
+      const put = bank.calls.findLast(({ method }) => method === 'PUT');
+      return put && sentJson(put);
+    },
     /** The bodies that were written. */
     written: () => bank.calls.filter(({ method }) => method === 'PUT').map(({ body }) => JSON.parse(body)),
   };
@@ -79,17 +93,17 @@ describe.each(updateCases)('$field', (it) => {
     const result = await fixture.update(it.change, `trackId ${it.node} { id version }`);
     expect(result.errors).toBeUndefined();
     expect(fixture.bank.lines()).toEqual([it.get, it.put]);
-    const [, put] = fixture.bank.calls;
-    expect(put && sentJson(put)).toEqual(numbered({ ...it.body, ...it.changed }));
-    expect(put?.headers['track-id']).toBe(/"trackId":"([^"]+)"/.exec(JSON.stringify(result.data))?.[1]);
+    expect(fixture.sent()).toEqual(numbered({ ...it.body, ...it.changed }));
+    expect(fixture.bank.calls[1]?.headers['track-id']).toBe(
+      /"trackId":"([^"]+)"/.exec(JSON.stringify(result.data))?.[1],
+    );
   });
 
   test('clears what is null', async () => {
     const fixture = serveCase(it);
     expect((await fixture.update(it.clear)).errors).toBeUndefined();
-    const [, put] = fixture.bank.calls;
     const { [it.cleared]: _, ...kept } = { ...it.body } as Record<string, unknown>;
-    expect(put && sentJson(put)).toEqual(numbered(kept));
+    expect(fixture.sent()).toEqual(numbered(kept));
   });
 
   test('makes no call if the changes name nothing, or the caller could not write', async () => {
@@ -181,18 +195,14 @@ describe.each(updateCases)('$field', (it) => {
 
   test('takes turns with another caller’s update of the same record, and reads what that wrote', async () => {
     const fixture = serveCase(it);
-    const held = Promise.withResolvers<void>();
-    fixture.bank.on(it.put, async ({ body }) => {
-      await held.promise;
-      return { body: asAnswered(it, body) };
-    });
+    const release = fixture.hold();
     const asOther = { ...credentials, 'Ocp-Apim-Subscription-Key': 'another-key', 'Auth-ID': 'another' };
     const both = [
       fixture.update(it.change),
       fixture.ask(`mutation { ${update(it, it.clear)} }`, {}, asOther),
     ];
     await expect.poll(() => fixture.bank.lines().sort()).toEqual([it.get, it.get, it.put]);
-    held.resolve();
+    release();
     for (const { errors } of await Promise.all(both)) expect(errors).toBeUndefined();
     expect(fixture.bank.lines().slice(3)).toEqual([it.get, it.put]);
   });
@@ -239,8 +249,7 @@ test.each<[UpdateCase, object, object]>([
   fixture.state.record = { ...it.record, ...own };
   const { errors } = await fixture.update(it.same);
   expect(errors).toBeUndefined();
-  const put = fixture.bank.calls.find(({ method }) => method === 'PUT');
-  expect(put && sentJson(put)).toEqual(numbered({ ...it.body, ...meant }));
+  expect(fixture.sent()).toEqual(numbered({ ...it.body, ...meant }));
 });
 
 test.each(['', []])(
@@ -282,8 +291,7 @@ test('a member in another spelling beside the member itself, or without a value,
   const fixture = serveCase(account);
   fixture.state.record = { ...account.record, swiftBic: 'account-swift-bic', Label: null };
   expect((await fixture.update(account.same)).errors).toBeUndefined();
-  const put = fixture.bank.calls.at(-1);
-  expect(put && sentJson(put)).toEqual(numbered(account.body));
+  expect(fixture.sent()).toEqual(numbered(account.body));
 });
 
 describe('another record than the requested one', () => {
@@ -364,8 +372,7 @@ describe('another record than the requested one', () => {
     const fixture = serveCase(account);
     fixture.bank.on(account.get, { body: { accounts } });
     expect((await fixture.update('number: "new"')).errors).toBeUndefined();
-    const put = fixture.bank.calls.at(-1);
-    expect(put && sentJson(put)).toEqual(numbered({ ...written, number: 'new' }));
+    expect(fixture.sent()).toEqual(numbered({ ...written, number: 'new' }));
   });
 
   test.each([{ unknown: 'try later' }, { customer_number: null }, { metadata: ['x'] }])(
@@ -389,17 +396,13 @@ test.each([account, transaction])('$field takes turns with an update through ano
   };
   const fixture = serveCase(it);
   serve(fixture.bank, other);
-  const held = Promise.withResolvers<void>();
-  fixture.bank.on(it.put, async ({ body }) => {
-    await held.promise;
-    return { body };
-  });
+  const release = fixture.hold();
   const first = fixture.update(it.change);
   await expect.poll(() => fixture.written()).toHaveLength(1);
   const second = fixture.ask(`mutation { ${update(other, it.clear)} }`);
   await expect.poll(() => fixture.bank.lines()).toEqual([it.get, it.put, other.get]);
   fixture.bank.on(other.put, ({ body }) => ({ body }));
-  held.resolve();
+  release();
   for (const { errors } of [await first, await second]) expect(errors).toBeUndefined();
   expect(fixture.bank.lines().slice(3)).toEqual([other.get, other.put]);
 });
@@ -602,11 +605,7 @@ test('updates of three logins who may not write the record delay another’s by 
 
 test('an update whose client leaves while it waits is written in its turn, and holds up nobody', async () => {
   const fixture = serveCase(customer);
-  const held = Promise.withResolvers<void>();
-  fixture.bank.on(customer.put, async ({ body }) => {
-    await held.promise;
-    return { body };
-  });
+  const release = fixture.hold();
   const first = fixture.update('email: "first"');
   await expect.poll(() => fixture.bank.calls.length).toBe(2);
   const leaving = new AbortController();
@@ -623,7 +622,7 @@ test('an update whose client leaves while it waits is written in its turn, and h
   await expect.poll(() => fixture.bank.calls.length).toBe(4);
   leaving.abort();
   await gone.catch(() => {});
-  held.resolve();
+  release();
   for (const { errors } of await Promise.all([first, last])) expect(errors).toBeUndefined();
   expect(fixture.written().map(({ email }) => email)).toEqual(['first', 'gone', 'last']);
 });

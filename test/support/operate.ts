@@ -1,6 +1,8 @@
+import type { PaymentOutcome, PaymentRecord } from '../../src/payments/record.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { openStore } from '../../src/payments/store/open-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';
-import { retentionMs } from '../payments/store/store-conformance.ts';
+import { lease, pending, retentionMs, start } from '../payments/store/store-conformance.ts';
 import { type RunOptions, runCommand } from './run-command.ts';
 
 /** Runs `bankql payments` with the store at this address. */
@@ -26,3 +28,38 @@ export async function inStore<T>(
 
 /** An operator who decides, and why. */
 export const ada = ['--by', 'Ada', '--reason', 'incident 4711'] as const;
+
+export const hour = 60 * 60 * 1000;
+/** When the commands over a store of `openOperated` run. */
+export const now = start + 26 * hour;
+
+/** A store in memory, and commands that take it for that of STATE_URL. */
+export function openOperated() {
+  let time = now;
+  const store = createMemoryStore({ retentionMs, now: () => time });
+  const operated = {
+    store,
+    /** How often a command opened it to write. */
+    writes: 0,
+    /** A payment that began so long ago, and ended a moment later. */
+    async pay(ago: number, change: Partial<PaymentRecord>, outcome?: PaymentOutcome): Promise<void> {
+      time = now - ago;
+      const { id, trackId } = pending(change);
+      await store.begin(pending(change), lease);
+      time += 240;
+      if (outcome !== undefined) await store.end({ id, trackId, outcome });
+      time = now;
+    },
+    run: (args: readonly string[], answer?: string) =>
+      operate(args, {
+        url: 'sqlite:state.db',
+        async openStore(_url, { readOnly }) {
+          if (readOnly !== true) operated.writes++;
+          return { ...store, close: async () => {} };
+        },
+        answer,
+        now,
+      }),
+  };
+  return operated;
+}

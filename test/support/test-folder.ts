@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -9,3 +9,12 @@ export function testFolder(): string {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** Writes files into such a folder. Shape: the file's path. */
+export const fileWriter =
+  (folder: string) =>
+  (name: string, content: string | Buffer): string => {
+    const file = join(folder, name);
+    writeFileSync(file, content);
+    return file;
+  };

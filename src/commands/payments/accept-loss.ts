@@ -30,7 +30,7 @@ export async function acceptLoss(
     return 0;
   }
   if (loss !== null) write(`${loss}\n`);
-  if (lost.length > 0) write(paymentTable(lost, now, { withState: true }));
+  if (lost.length > 0) write(paymentTable(lost, now));
   await confirm(context, questionOf(lost.length, loss), values.yes === true);
   await withStore(async (store) => {
     let recorded = 0;

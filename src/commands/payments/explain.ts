@@ -4,9 +4,16 @@ import { classifyPaymentResponse } from '../../payments/answer/classify.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 
 const nothingSent = {
-  ...{ bankId: null, accountId: null, toBankId: null, toAccountId: null, currency: null, amount: null },
-  ...{ description: null, trackId: null, others: [] },
-  // The time of the request is unknown, so no time in the answer counts as too old.
+  bankId: null,
+  accountId: null,
+  toBankId: null,
+  toAccountId: null,
+  currency: null,
+  amount: null,
+  description: null,
+  trackId: null,
+  others: [],
+  // The answer to an earlier payment is as good an example as any.
   createdAt: Number.NEGATIVE_INFINITY,
 };
 

@@ -43,14 +43,9 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
     until: values.until === undefined ? undefined : readTime('until', values.until, now),
   };
   return {
-    /** The requested states; null for any. */
-    states: query.states ?? null,
-    /** Whether the search has a condition besides states and a limit. */
-    isNarrowed:
-      caller !== null ||
-      bankText !== undefined ||
-      Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
-    /** Shape: the records, and whether more records match than the limit allows. */
+    /** The requested states; undefined for any. */
+    states: query.states,
+    /** Shape: the records, and whether there are more than the limit. */
     async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
       // One record more than the limit shows whether there are more.
@@ -116,7 +111,7 @@ export async function list(context: CliContext, { values }: Given<typeof listOpt
   const { records, hasMore } = await operatorOf(context).lookAtStore((store) => search.run(store));
   if (values.json === true) write(paymentJson(records));
   else if (records.length === 0) write('No payment is found.\n');
-  else write(paymentTable(records, now, { withState: search.states?.length !== 1 }));
+  else write(paymentTable(records, now));
   if (hasMore)
     writeError(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
   return 0;
@@ -137,11 +132,8 @@ export async function show(
   return 0;
 }
 
-/**
- * Finds the one payment whose id begins with this prefix.
- * Errors: StartError.
- */
-async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
+/** The one payment whose id begins so. Errors: StartError. */
+export async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
   const [record, ...others] = await store.search({ idPrefix, limit: 2 });
   if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);
   if (others.length > 0)

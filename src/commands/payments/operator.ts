@@ -20,7 +20,7 @@ export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
   return state;
 }
 
-/** The operator's access to the payment store, which the serving bankql uses too, and the time. */
+/** The payment store, which the serving bankql uses too. */
 export function operatorOf(context: CliContext) {
   const { url, retentionMs, ...options } = namedStore(context);
   // Only the serving bankql deletes expired records. With a shorter retention, this command would delete too many.
@@ -39,7 +39,6 @@ export function operatorOf(context: CliContext) {
   }
   return {
     retentionMs,
-    now: context.now ?? Date.now(),
     /** Opens the store for the work, and closes it. Errors: StartError if it cannot be opened. */
     withStore: <T>(work: (store: PaymentStore) => Promise<T>) => withOpen(false, work),
     /** Like withStore, but without writing to the store or its folder, because the service may run as another user. */

@@ -6,22 +6,12 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/**
- * Records as a table for a terminal, one a line. Ids are cut to the length at which they still differ. The column of the state is
- * left out if all records have the same state, and none is damaged.
- */
-export function paymentTable(
-  records: readonly LoggedAttempt[],
-  now: number,
-  { withState = false }: { readonly withState?: boolean } = {},
-): string {
-  const isStateShown = withState || records.some(({ damaged }) => damaged);
+/** Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. */
+export function paymentTable(records: readonly LoggedAttempt[], now: number): string {
   const idLength = uniqueLength(records.map(({ id }) => id));
   const columns: Readonly<Record<string, (record: LoggedAttempt) => string>> = {
     id: ({ id }) => id.slice(0, idLength),
-    ...(isStateShown && {
-      state: ({ state, damaged }: LoggedAttempt) => (damaged ? `${state} (damaged)` : state),
-    }),
+    state: ({ state, damaged }) => (damaged ? `${state} (damaged)` : state),
     created: ({ createdAt }) => isoTime(createdAt),
     age: ({ createdAt }) => formatAge(now - createdAt),
     operation: ({ operation }) => operation || '-',
@@ -63,18 +53,11 @@ export function paymentLines({ history, ...fields }: PaymentRecord): string {
   );
 }
 
-/** Records as JSON. Control characters are escaped, because a terminal would execute them. */
-export function paymentJson(records: readonly PaymentRecord[]): string {
-  return `${escaped(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
-}
+export const paymentJson = (records: readonly PaymentRecord[]): string =>
+  `${printable(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
 
-/** An object as a line of JSON, in the format of the log. */
-export const jsonLine = (value: object): string => `${printable(JSON.stringify(value))}\n`;
-
-/** Escapes control characters: a text that a client chose may contain commands for the terminal. */
-export const printable = (text: string) => escaped(text, /\p{C}/gu);
-
-const escaped = (text: string, characters: RegExp) =>
+/** Text that a client chose may hold a terminal's commands. They are escaped as in JSON. */
+export const printable = (text: string, characters = /\p{C}/gu) =>
   text.replace(characters, (found) =>
     found
       .split('')

@@ -4,9 +4,9 @@ import type { PaymentRecord } from '../../payments/record.ts';
 import { type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 import type { settleOptions } from '../commands.ts';
-import { readSearch, readState, type Search } from './list.ts';
+import { findOne, readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
-import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
+import { isoTime, paymentLines, paymentTable, printable } from './payment-table.ts';
 
 /**
  * `bankql payments settle`: settles one payment, or those of a search, after a question. If one fails, the payments before it
@@ -59,7 +59,8 @@ function readSettlement(
   // All payments with one text are settled by one decision.
   const defaultLimit = values['bank-text'] === undefined ? undefined : Number.POSITIVE_INFINITY;
   const search = readSearch(values, now, defaultLimit);
-  const isSearch = search.isNarrowed || search.states !== null;
+  const { as, by, reason, yes: _yes, limit: _limit, ...narrowing } = values;
+  const isSearch = Object.keys(narrowing).length > 0;
   if (others.length > 0 || (text === undefined) === !isSearch)
     throw new UsageError(
       'settle takes one id, or at least its first six digits; or a search such as --account a-1 --since 3h.',
@@ -67,14 +68,13 @@ function readSettlement(
   if (search.states?.some((state) => state !== 'UNKNOWN'))
     throw new UsageError('Only UNKNOWN payments are settled: leave --state out, or let it be unknown.');
   const wanted = text === undefined ? search : readIdPrefix(text);
-  const state = readState(values.as);
+  const state = readState(as);
   if (state !== 'DONE' && state !== 'REJECTED')
     throw new UsageError(
       '--as says what the bank did: done (it executed the payment), or rejected (it did not).',
     );
-  const by = sentence('by', 'who says so', values.by);
-  const reason = sentence('reason', 'how it is known', values.reason);
-  return { wanted, verdict: { state, settledBy: `${by}: ${reason} (${new Date(now).toISOString()})` } };
+  const said = `${sentence('by', 'who says so', by)}: ${sentence('reason', 'how it is known', reason)}`;
+  return { wanted, verdict: { state, settledBy: `${said} (${isoTime(now)})` } };
 }
 
 /** All UNKNOWN payments that a search finds. Errors: StartError if it finds none, or more than the limit. */
@@ -104,27 +104,15 @@ async function settleRecord(
   if (!settled)
     throw new StartError(`${record.id} was settled or answered meanwhile; nothing was written to it.`);
   const entry = { ...auditEntry({ ...record, code: null, updatedAt: now }, state), settledBy };
-  return jsonLine({ level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' });
+  const line = { level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' };
+  return `${printable(JSON.stringify(line))}\n`;
 }
 
-/**
- * Finds the one UNKNOWN payment whose id begins with this prefix.
- * Errors: StartError.
- */
+/** The one payment whose id begins so, if it is UNKNOWN. Errors: StartError. */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
-  // The search is not by state: a damaged record is UNKNOWN, whatever its column `state` contains.
-  const found = await store.search({ idPrefix: prefix });
-  const [record, ...others] = found.filter(({ state }) => state === 'UNKNOWN');
-  if (others.length > 0) {
-    throw new StartError(
-      `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
-    );
-  }
-  if (record !== undefined) return record;
-  const [other] = found;
-  if (other !== undefined)
-    throw new StartError(
-      `${other.id} is ${other.state}: only an UNKNOWN payment is settled. Nothing was written.`,
-    );
-  throw new StartError(`No payment begins with ${prefix}. Nothing was written.`);
+  const record = await findOne(store, prefix);
+  if (record.state === 'UNKNOWN') return record;
+  throw new StartError(
+    `${record.id} is ${record.state}: only an UNKNOWN payment is settled. Nothing was written.`,
+  );
 }

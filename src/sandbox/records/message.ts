@@ -1,36 +1,28 @@
 import type { Message } from '../../contract/message.ts';
 import { customerOf } from '../customers.ts';
-import { childTable } from '../database.ts';
+import { childTable, rowsOf } from '../database.ts';
 import type { Handlers } from '../handlers.ts';
 import { requireStaff } from '../request-checks.ts';
 
-/** One message: the days before the start and the time of day, the department, the person, and the text. */
-type MessageRow = readonly [number, string, string, string, string];
-
-/** By customer, oldest first. */
-const messageRows: Readonly<Record<string, readonly MessageRow[]>> = {
-  alice: [
-    [118, '09:30', 'Welcome desk', 'Ελένη', 'Καλώς ήρθατε στην τράπεζά μας.'],
-    [80, '12:00', 'Cards', 'Jürgen', 'Your new card has been sent. Gültig ab 1. März.'],
-    [9, '16:45', '国際部', '佐藤', '円口座の手数料が変わります。'],
-  ],
-  bob: [
-    [116, '08:05', 'Welcome desk', 'Иванка', 'Добре дошли!'],
-    [2, '11:11', 'الأمان', 'ليلى', 'تم تسجيل الدخول من جهاز جديد.'],
-  ],
-  carol: [[110, '10:00', 'Business', 'Aoife', 'Your studio account is open. Sláinte! 🎉']],
-  omar: [
-    [93, '07:20', 'Welcome desk', 'Ελένη', 'أهلاً وسهلاً'],
-    [1, '06:00', 'Accounts', 'Ελένη', 'حسابك مكشوف. يرجى الإيداع.'],
-  ],
-};
+/** Customer, days before the start, time of day, department, person and text; the oldest first. */
+const messageTable = `
+  alice | 118 | 09:30 | Welcome desk | Ελένη | Καλώς ήρθατε στην τράπεζά μας.
+  alice | 80 | 12:00 | Cards | Jürgen | Your new card has been sent. Gültig ab 1. März.
+  alice | 9 | 16:45 | 国際部 | 佐藤 | 円口座の手数料が変わります。
+  bob | 116 | 08:05 | Welcome desk | Иванка | Добре дошли!
+  bob | 2 | 11:11 | الأمان | ليلى | تم تسجيل الدخول من جهاز جديد.
+  carol | 110 | 10:00 | Business | Aoife | Your studio account is open. Sláinte! 🎉
+  omar | 93 | 07:20 | Welcome desk | Ελένη | أهلاً وسهلاً
+  omar | 1 | 06:00 | Accounts | Ελένη | حسابك مكشوف. يرجى الإيداع.`;
 
 /** By customer id. */
 export const messages = childTable<Message>((customerId, database) =>
-  (messageRows[customerId] ?? []).map(([days, time, from_department, from_person, message]) => [
-    null,
-    { message, from_department, from_person, date: database.ago(days, time) },
-  ]),
+  rowsOf(messageTable)
+    .filter(([to]) => to === customerId)
+    .map(([, days, time, from_department = '', from_person = '', message = '']) => [
+      null,
+      { message, from_department, from_person, date: database.ago(Number(days), time) },
+    ]),
 );
 
 export const messageHandlers: Handlers<'getMessagesOwner' | 'putCustomerMessage'> = {

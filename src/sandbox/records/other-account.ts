@@ -1,22 +1,16 @@
 import type { OtherAccount } from '../../contract/other-account.ts';
 import { childTable, rowsOf } from '../database.ts';
 import type { Handlers } from '../handlers.ts';
-import { closedAccount, iban, slowAccount } from '../iban.ts';
+import { iban } from '../iban.ts';
 import { ownerView, seededAccounts } from './account.ts';
 
-/** A counterparty whom several accounts may have; an `is_alias` name is not the holder's own. */
-function payee(
-  id: string,
-  kind: string,
-  name: string,
-  bank: string,
-  account: Pick<OtherAccount, 'IBAN' | 'number' | 'swift_bic'>,
-  isAlias = false,
-): OtherAccount & { id: string } {
-  return { id, kind, bank, holder: { is_alias: isAlias, name }, ...account };
-}
+/** A counterparty whom several accounts may have. */
+type Payee = OtherAccount & { readonly id: string };
 
-/** Id, kind, name, bank, country and number of the IBAN, and the bank's code: the employer, and those who are paid. */
+/**
+ * Id, kind, name, bank, country and number of the IBAN, and the bank's code: the employer, those who are paid, and two whose
+ * transfers do not complete.
+ */
 const payeeTable = `
   payee-employer | employer | Μεσόγειος Τεχνολογία ΑΕ | Ελληνική Δοκιμαστική | GR 01101250000000012300695 | TSTAGRAA
   payee-landlord | landlord | Ανδρέας Ιωάννου | Τράπεζα Δοκιμών | CY 002001280000001200527600 | TSTBCY2N
@@ -27,34 +21,29 @@ const payeeTable = `
   payee-insurance | insurance | Assurances Étoile | Banque d’Essai | FR 20041010050500013M02606 | TSTBFRPP
   payee-electricity | utility | Αρχή Ηλεκτρισμού | Τράπεζα Δοκιμών | CY 002001280000001200527611 | TSTBCY2N
   payee-museum | culture | ეროვნული მუზეუმი | სატესტო ბანკი | GE TB0000000101904917
-  payee-helper | person | Nightingale | Test Bank London | GB TSTB60161331926819 | TSTBGB2L`;
+  payee-helper | person | Nightingale | Test Bank London | GB TSTB60161331926819 | TSTBGB2L
+  payee-closed | closed account | Gone Away Ltd | Test Bank London | GB TSTB60161300000001 | TSTBGB2L
+  payee-slow | slow bank | Slow & Sure | Test Bank London | GB TSTB60161300000002 | TSTBGB2L`;
 
-const [employer, ...commonPayees] = rowsOf(payeeTable).map(
-  ([id = '', kind = '', name = '', bank = '', account = '', swift_bic]) => {
+const [employer, ...known] = rowsOf(payeeTable).map(
+  ([id = '', kind = '', name = '', bank = '', account = '', swift_bic]): Payee => {
     const [country = '', number] = account.split(' ');
     const held = number === undefined ? { number: account } : { IBAN: iban(country, number) };
-    return payee(id, kind, name, bank, { ...held, swift_bic }, id === 'payee-helper');
+    // This name is not the holder's own.
+    const holder = { is_alias: id === 'payee-helper', name };
+    return { id, kind, bank, holder, ...held, swift_bic };
   },
 );
 
+/** alice-current lacks those whose transfers do not complete, because the README shows its counterparties. */
+const [commonPayees, troubled] = [known.slice(0, -2), known.slice(-2)];
+
 /** The counterparties of an account: first the employer, who pays it, then four of the commonPayees. */
-export const payeesOf = (accountIndex: number): readonly (OtherAccount & { id: string })[] =>
+export const payeesOf = (accountIndex: number): readonly Payee[] =>
   [
     employer,
     ...[0, 2, 4, 6].map((step) => commonPayees[(accountIndex + step) % commonPayees.length]),
-  ].flatMap((known) => known ?? []);
-
-/** Payees whose transfers do not complete. alice-current lacks them, because the README shows its counterparties. */
-const troubled = [
-  payee('payee-closed', 'closed account', 'Gone Away Ltd', 'Test Bank London', {
-    IBAN: closedAccount,
-    swift_bic: 'TSTBGB2L',
-  }),
-  payee('payee-slow', 'slow bank', 'Slow & Sure', 'Test Bank London', {
-    IBAN: slowAccount,
-    swift_bic: 'TSTBGB2L',
-  }),
-];
+  ].flatMap((payee) => payee ?? []);
 
 const trades = 'Печатница Склад Млекарна Цветарница Керамика Παραγωγή Logistik Textile'.split(' ');
 const towns =
@@ -63,15 +52,14 @@ const towns =
   );
 
 /** The suppliers of bob's business: `supplier-001` to `supplier-200`. */
-const suppliers = towns.flatMap((town, row) =>
-  trades.map((trade, column) => {
-    const number = String(row * trades.length + column + 1).padStart(3, '0');
-    return payee(`supplier-${number}`, 'supplier', `${trade} ${town}`, 'Тестова банка', {
-      IBAN: iban('BG', `TSTB96611020400${number}`),
-      swift_bic: 'TSTBBGSF',
-    });
-  }),
-);
+const suppliers = towns
+  .flatMap((town) => trades.map((trade) => `${trade} ${town}`))
+  .map((name, index): Payee => {
+    const number = String(index + 1).padStart(3, '0');
+    const account = { IBAN: iban('BG', `TSTB96611020400${number}`), swift_bic: 'TSTBBGSF' };
+    const holder = { is_alias: false, name };
+    return { id: `supplier-${number}`, kind: 'supplier', bank: 'Тестова банка', holder, ...account };
+  });
 
 /** Further counterparties of alice-current: a second name for one IBAN, and two machines that nobody gave an id. */
 const extras: readonly OtherAccount[] = [

@@ -1,5 +1,5 @@
 import type { TransactionRequest } from '../../contract/transaction-request.ts';
-import type { Database } from '../database.ts';
+import { type Database, rowsOf } from '../database.ts';
 import type { Handlers } from '../handlers.ts';
 import { bankId } from '../identity.ts';
 import { amountOf, centsOf } from '../money.ts';
@@ -15,62 +15,50 @@ import {
 import { ownAccount, ownerView } from './account.ts';
 
 /**
- * A request's customer, its accounts (from, to), amount and purpose; its status; how many days before the start it was
- * made; and how many days before the start its transfers were made, which have its status: a standing order has
- * several.
+ * Customer, accounts (from, to), amount and purpose; status; how many days before the start it was made; and how many days before
+ * the start its transfers were made, which have its status: a standing order has several. The rows have the order of their ids;
+ * dates go up from transfer to transfer of an account.
  */
-type RequestRow = readonly [
-  ...who: readonly [caller: string, fromId: string, toId: string],
-  ...what: readonly [amount: string, description: string],
-  ...state:
-    | readonly [status: 'INITIATED' | 'CANCELLED' | 'FAILED', asked: number]
-    | readonly [status: TransferStatus, asked: number, made: readonly number[]],
-];
-
-/** In the order of their ids. Dates go up from transfer to transfer of an account. */
-const requestRows: readonly RequestRow[] = [
-  ['alice', 'alice-current', 'bob-current', '25.00', 'Τρεις δόσεις', 'COMPLETED', 120, [12, 11, 10]],
-  ['alice', 'alice-current', 'alice-savings', '100.00', 'Διακοπές', 'COMPLETED', 9, [9]],
-  ['alice', 'alice-current', 'omar-current', '1500.50', 'هدية', 'INITIATED', 8],
-  ['alice', 'alice-savings', 'alice-current', '75.25', 'Back to everyday', 'COMPLETED', 8, [8, 7]],
-  ['bob', 'bob-current', 'alice-current', '40.10', 'За билетите', 'COMPLETED', 6, [6, 5]],
-  ['bob', 'bob-current', 'carol-current', '75.25', 'Declined by the payee', 'FAILED', 5],
-  ['carol', 'family-joint', 'carol-current', '200.00', '家賃', 'COMPLETED', 4, [4]],
-  ['alice', 'alice-current', 'payee-electricity', '118.40', 'Ρεύμα', 'FAILED', 3, [3]],
-  ['alice', 'alice-current', 'payee-rail', '64.90', 'Wien und zurück', 'PENDING', 1, [1]],
-  ['alice', 'alice-current', 'payee-landlord', '650.00', 'Ενοίκιο', 'CANCELLED', 2],
-  ['bob', 'bob-current', 'supplier-001', '240.00', 'Фактура 17', 'COMPLETED', 4, [4]],
-  ['bob', 'bob-current', 'supplier-002', '85.50', 'Фактура 18', 'COMPLETED', 3, [3]],
-  ['bob', 'bob-current', 'supplier-003', '2400.00', 'Фактура 19', 'INITIATED', 3],
-  ['bob', 'bob-current', 'supplier-004', '130.00', 'Фактура 20', 'CANCELLED', 2],
-  ['bob', 'bob-current', 'payee-closed', '99.95', 'Returned: the account is closed', 'FAILED', 2, [2]],
-  ['bob', 'bob-current', 'payee-slow', '310.20', 'Фактура 21', 'PENDING', 1, [1]],
-  ['carol', 'family-joint', 'payee-slow', '450.00', 'New boiler', 'PENDING', 1, [1]],
-  ['alice', 'family-joint', 'alice-savings', '1200.00', 'Διακοπές', 'INITIATED', 1],
-  ['omar', 'omar-current', 'payee-closed', '700.00', 'إيجار', 'FAILED', 2, [2]],
-];
+const requestTable = `
+  alice | alice-current | bob-current | 25.00 | Τρεις δόσεις | COMPLETED | 120 | 12 | 11 | 10
+  alice | alice-current | alice-savings | 100.00 | Διακοπές | COMPLETED | 9 | 9
+  alice | alice-current | omar-current | 1500.50 | هدية | INITIATED | 8
+  alice | alice-savings | alice-current | 75.25 | Back to everyday | COMPLETED | 8 | 8 | 7
+  bob | bob-current | alice-current | 40.10 | За билетите | COMPLETED | 6 | 6 | 5
+  bob | bob-current | carol-current | 75.25 | Declined by the payee | FAILED | 5
+  carol | family-joint | carol-current | 200.00 | 家賃 | COMPLETED | 4 | 4
+  alice | alice-current | payee-electricity | 118.40 | Ρεύμα | FAILED | 3 | 3
+  alice | alice-current | payee-rail | 64.90 | Wien und zurück | PENDING | 1 | 1
+  alice | alice-current | payee-landlord | 650.00 | Ενοίκιο | CANCELLED | 2
+  bob | bob-current | supplier-001 | 240.00 | Фактура 17 | COMPLETED | 4 | 4
+  bob | bob-current | supplier-002 | 85.50 | Фактура 18 | COMPLETED | 3 | 3
+  bob | bob-current | supplier-003 | 2400.00 | Фактура 19 | INITIATED | 3
+  bob | bob-current | supplier-004 | 130.00 | Фактура 20 | CANCELLED | 2
+  bob | bob-current | payee-closed | 99.95 | Returned: the account is closed | FAILED | 2 | 2
+  bob | bob-current | payee-slow | 310.20 | Фактура 21 | PENDING | 1 | 1
+  carol | family-joint | payee-slow | 450.00 | New boiler | PENDING | 1 | 1
+  alice | family-joint | alice-savings | 1200.00 | Διακοπές | INITIATED | 1
+  omar | omar-current | payee-closed | 700.00 | إيجار | FAILED | 2 | 2`;
 
 /** Writes the transaction requests and makes the transfers that they led to, as the bank itself would. */
 export function seedTransactionRequests(database: Database): void {
-  for (const [caller, fromId, toId, amount, description, ...state] of requestRows) {
-    const [status, asked, made = []] = state;
+  for (const row of rowsOf(requestTable)) {
+    const [caller = '', fromId = '', toId = '', amount = '', description, status = '', asked, ...made] = row;
     const payee = payeeOf(database, fromId, { account_id: toId });
     const order = { fromId, payee, currency: 'EUR', cents: centsOf('', amount, 'EUR') };
-    const transactionIds =
-      state.length === 3 &&
-      state[2].map((days) => {
-        const text = { type: 'SANDBOX_TAN', description, caller, at: database.ago(days) };
-        return transfer(database, order, text, { status: state[0] }).id;
-      });
+    const transactionIds = made.map((days) => {
+      const text = { type: 'SANDBOX_TAN', description, caller, at: database.ago(Number(days)) };
+      return transfer(database, order, text, { status: status as TransferStatus }).id;
+    });
     const id = database.nextId('request');
     const isOpen = status === 'INITIATED' || status === 'PENDING';
     transactionRequests(database, fromId).put(id, {
       description,
       resource_url: requestUrl(fromId, id),
       status,
-      ...(transactionIds && { transaction_ids: transactionIds.join(',') }),
-      start_date: database.ago(asked),
-      ...(!isOpen && { end_date: database.ago(made.at(-1) ?? asked) }),
+      ...(made.length > 0 && { transaction_ids: transactionIds.join(',') }),
+      start_date: database.ago(Number(asked)),
+      ...(!isOpen && { end_date: database.ago(Number(made.at(-1) ?? asked)) }),
       ...(status === 'INITIATED' && { challenge: 'SANDBOX_TAN' }),
       from: { account_id: fromId, bank_id: bankId },
       body: { to: payeeRef(payee), value: { currency: 'EUR', amount } },

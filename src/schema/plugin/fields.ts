@@ -125,7 +125,7 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   const { description, rest } = field;
   return t.field({
     type: 'DateTime',
-    description: `${description} Null if unreadable.`,
+    description: `${description.replace(/\.$/, '')}; null if unreadable.`,
     resolve: (parent, _args, { bankql: { session } }: ResolverContext) => {
       const record = recordIn(parent, holder);
       const text = textOf(record[rest]);

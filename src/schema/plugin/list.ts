@@ -180,7 +180,7 @@ function placeOf(
   return isOnly ? { index: first, next: first + 1 } : found;
 }
 
-/** A list whose entries are created one by one during iteration, after the executor has charged for them. */
+/** A list whose entries are created when they are read: the executor charges for them first. */
 class LazyList<Made> implements Iterable<Made> {
   readonly length: number;
   readonly #start: number;
@@ -192,9 +192,13 @@ class LazyList<Made> implements Iterable<Made> {
     this.#make = make;
   }
 
+  at(index: number): Made {
+    return this.#make(this.#start + index);
+  }
+
+  /** For other executors. */
   *[Symbol.iterator](): Generator<Made> {
-    const end = this.#start + this.length;
-    for (let index = this.#start; index < end; index++) yield this.#make(index);
+    for (let index = 0; index < this.length; index++) yield this.at(index);
   }
 }
 

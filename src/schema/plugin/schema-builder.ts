@@ -46,7 +46,7 @@ builderProto.bankNode = function bankNode(
         ...bankFields(t, ref),
         ...parentFields(t, ref, through),
         version: t.string({
-          description: 'Opaque; changes with every field of the record. For `ifVersion`.',
+          description: 'Opaque, for `ifVersion`: changes with every field of the record.',
           resolve: ({ record }: { record: unknown }) => ref.version(record),
         }),
       };

@@ -1,42 +1,20 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashCaller, recordId } from '../../../src/payments/caller.ts';
-import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/record.ts';
-import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
-import type { PaymentStore } from '../../../src/payments/store/store.ts';
-import {
-  done,
-  lease,
-  pending,
-  rejected,
-  retentionMs,
-  start,
-  unknown,
-} from '../../payments/store/store-conformance.ts';
-import { operate } from '../../support/operate.ts';
+import type { PaymentRecord } from '../../../src/payments/record.ts';
+import { done, rejected, unknown } from '../../payments/store/store-conformance.ts';
+import { hour, openOperated } from '../../support/operate.ts';
 
 /** Finding payments, and their stories. */
 
-const hour = 60 * 60 * 1000;
-const now = start + 26 * hour;
 const provider = 'https://login.example/';
 const alice = [provider, 'alice'] as const;
 const keyOf = (idempotencyKey: string) => recordId({ caller: alice, subscriptionKey: '' }, idempotencyKey);
 const id = (n: number) => `${n}`.repeat(64);
-const { trackId } = pending();
 
-let store: PaymentStore;
-let time = now;
-/** A payment that began so long ago, and ended a moment later. */
-async function pay(ago: number, change: Partial<PaymentRecord>, outcome?: PaymentOutcome): Promise<void> {
-  time = now - ago;
-  await store.begin(pending(change), lease);
-  time += 240;
-  if (outcome !== undefined)
-    await store.end({ id: change.id ?? '', trackId: change.trackId ?? trackId, outcome });
-  time = now;
-}
+let operated: ReturnType<typeof openOperated>;
 beforeEach(async () => {
-  store = createMemoryStore({ retentionMs, now: () => time });
+  operated = openOperated();
+  const { pay, store } = operated;
   const caller = hashCaller(store.secret, ...alice);
   await pay(26 * hour, { id: keyOf('key-1'), caller, accountId: 'a-1', trackId: 'track-1' }, done);
   await pay(4 * hour, { id: id(4), accountId: 'a-4' }, unknown);
@@ -46,12 +24,7 @@ beforeEach(async () => {
   await pay(1000, { id: id(5), toAccountId: 'a-3' });
 });
 
-const run = (...args: string[]) =>
-  operate(args, {
-    url: 'sqlite:state.db',
-    openStore: async () => ({ ...store, close: async () => {} }),
-    now,
-  });
+const run = (...args: string[]) => operated.run(args);
 const idsOf = async (...args: string[]) => {
   const { output } = await run('list', ...args, '--json');
   return JSON.parse(output).map((record: PaymentRecord) => record.id);
@@ -102,10 +75,9 @@ describe('list', () => {
     expect(await idsOf(...args)).toEqual(ids);
   });
 
-  test('needs no column for one state, and says when there are more', async () => {
+  test('says when there are more', async () => {
     const { code, output, errors } = await run('list', '--state', 'unknown', '--limit', '1');
     expect(code).toBe(0);
-    expect(output.split('\n')[0]).toMatch(/^id +created /);
     expect(output.trimEnd().split('\n')).toHaveLength(2);
     expect(errors).toBe('There are more than these 1: narrow the search, or give --limit.\n');
   });
@@ -121,7 +93,7 @@ describe('list', () => {
 
   test('hands a terminal no commands that a client has written', async () => {
     const toAccountId = '\u001b]0;x\u0007\u009b2J\u202e\n';
-    await pay(500, { id: id(9), accountId: 'a-9', toAccountId });
+    await operated.pay(500, { id: id(9), accountId: 'a-9', toAccountId });
     for (const args of [[], ['--json']]) {
       const { output } = await run('list', '--account', 'a-9', ...args);
       expect(output).toContain('\\u009b2J');
@@ -132,7 +104,7 @@ describe('list', () => {
   });
 
   test('shows more of ids that begin the same way', async () => {
-    await pay(500, { id: `${'5'.repeat(16)}${'9'.repeat(48)}` });
+    await operated.pay(500, { id: `${'5'.repeat(16)}${'9'.repeat(48)}` });
     expect((await run('list')).output).toContain('55555555555555559999 ');
   });
 
@@ -144,8 +116,6 @@ describe('list', () => {
     ['a time that is none', ['--since', 'yesterday'], /--since is a time such as 2h/],
     ['a day that is none', ['--since', '2026-13-01'], /--since is a time such as 2h/],
     ['a limit of none', ['--limit', '0'], /--limit is a whole number from 1/],
-    ['a word', ['alice'], /bankql payments list takes options only/],
-    ['an unknown option', ['--colour', 'red'], /bankql payments list has no option --colour/],
   ])('refuses %s, and then shows how it is used', async (_what, args, reason) => {
     const { code, output, errors } = await run('list', ...args);
     expect([code, output]).toEqual([2, '']);
@@ -175,7 +145,7 @@ describe('show', () => {
   });
 
   test('tells of a lease that ended, and of a settlement', async () => {
-    await store.settle(id(3), 'DONE', 'Ada: booked');
+    await operated.store.settle(id(3), 'DONE', 'Ada: booked');
     const { output } = await run('show', id(3));
     expect(output.trimEnd().split('\n').slice(-3)).toEqual([
       '2026-01-15T23:00:00.000Z  PENDING   recorded, to be sent',
@@ -198,7 +168,7 @@ describe('show', () => {
   });
 
   test('asks for more of an id that several payments begin with', async () => {
-    await pay(500, { id: `111111${'9'.repeat(58)}` });
+    await operated.pay(500, { id: `111111${'9'.repeat(58)}` });
     expect(await run('show', '111111')).toMatchObject({
       code: 1,
       errors: 'Several payments begin with 111111: give more of the id.\n',

@@ -65,27 +65,25 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
   for (const secret of Object.values(credentials)) expect(`${table}${story}`).not.toContain(secret);
 });
 
-test('the commands read STATE_URL, and end by themselves', async () => {
+test('a command that writes to the store ends by itself', async () => {
   const { id, trackId } = pending();
   const STATE_URL = `sqlite:${join(folder, 'of-the-commands.db')}`;
-  const payments = (...args: string[]) => runProcess({ STATE_URL }, ['payments', ...args]);
-  expect(await payments('list')).toMatchObject({
-    code: 1,
-    output: expect.stringMatching(/^There is no payment store at .*bankql payments init/),
-  });
-  expect(await payments('init')).toMatchObject({ code: 0 });
   await inStore(STATE_URL, async (store) => {
     await store.begin(pending(), lease);
     await store.end({ id, trackId, outcome: unknown });
   });
-  expect(await payments('list')).toMatchObject({ code: 0, output: expect.stringContaining(id.slice(0, 12)) });
-  expect(await payments('settle', id, '--as', 'done', ...ada, '--yes')).toMatchObject({
+  const settled = await runProcess({ STATE_URL }, [
+    'payments',
+    'settle',
+    id,
+    '--as',
+    'done',
+    ...ada,
+    '--yes',
+  ]);
+  expect(settled).toMatchObject({
     code: 0,
     output: expect.stringContaining('Settled 1 of 1 as DONE by Ada'),
-  });
-  expect(await runProcess({}, ['payments', 'list'])).toMatchObject({
-    code: 1,
-    output: expect.stringMatching(/^STATE_URL is memory:, or not set/),
   });
 });
 

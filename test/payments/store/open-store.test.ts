@@ -42,35 +42,26 @@ test.each([
 
 /** The credentials of an address: user and password. */
 const [ops, at] = ['ops:s3cr', 'ops:s3c@r'];
-// More of them: address.test.ts.
+const unknown = 'it names no payment store';
+// More reasons: address.test.ts.
 test.each([
-  [`postgres://${ops}@db`, 'it has to name a database'],
-  [`postgres://${at}@a/pay`, 'percent-encode'],
-  [`postgres://${ops}@a,b/pay`, 'it names several hosts'],
-  ['postgresql://ops@a/pay?password=s3cr', 'password is not supported'],
-])('says what is wrong with %s, and not the password', async (url, reason) => {
+  [`postgres://${ops}@db`, 'postgres://***@db', 'it has to name a database'],
+  [`postgres://${at}@a/pay`, 'postgres://***@a/pay', 'percent-encode'],
+  [`postgres://${ops}@a,b/pay`, 'postgres://***@a,b/pay', 'it names several hosts'],
+  ['postgres://a/pay?password=s3cr', 'postgres://a/pay?***', 'password is not supported'],
+  ['postgres://ops:s3cr/a:1/pay', 'postgres://***', 'a host is written as'],
+  ['redis://ops:s3c/r@t@cache:6379', 'redis://***@cache:6379', unknown],
+  ['redis:ops:s3cr@cache', 'redis:***@cache', unknown],
+  ['redis://cache?password=s3cr', 'redis://cache?***', unknown],
+  ['redis://ops:s3cr%@cache', 'redis://***@cache', unknown],
+  ['redis+sentinel://ops:s3/cr@a,b/pay', 'redis+sentinel://***@a,b/pay', unknown],
+  ['redis://a#s3cr', 'redis://a?***', unknown],
+  ['redis://:s3cr', 'redis://***', unknown],
+  ['redis+sentinel://a:1,b:99999/pay/x', 'redis+sentinel://a:1,b:99999/pay/x', unknown],
+])('says what is wrong with %s, and not the password', async (url, shown, reason) => {
   const refused = openStore(url, { retentionMs });
-  await expect(refused).rejects.toThrow(/^STATE_URL is postgres.+, which cannot be used: /);
+  await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which cannot be used: `);
   await expect(refused).rejects.toThrow(reason);
-  await expect(refused).rejects.toThrow(
-    expect.objectContaining({ message: expect.not.stringMatching(/s3c/) }),
-  );
-});
-
-test.each([
-  ['redis://ops:s3c/r@t@cache:6379', 'redis://***@cache:6379'],
-  ['redis:ops:s3cr@cache', 'redis:***@cache'],
-  ['redis://cache?password=s3cr', 'redis://cache?***'],
-  ['redis://ops:s3cr%@cache', 'redis://***@cache'],
-  ['redis+sentinel://ops:s3/cr@a,b/pay', 'redis+sentinel://***@a,b/pay'],
-  ['postgres://a/pay?password=s3cr', 'postgres://a/pay?***'],
-  ['redis://a#s3cr', 'redis://a?***'],
-  ['redis://:s3cr', 'redis://***'],
-  ['postgres://ops:s3cr/a:1/pay', 'postgres://***'],
-  ['redis+sentinel://a:1,b:99999/pay/x', 'redis+sentinel://a:1,b:99999/pay/x'],
-])('does not repeat a password: %s', async (url, shown) => {
-  const refused = openStore(url, { retentionMs });
-  await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which`);
   await expect(refused).rejects.toThrow(
     expect.objectContaining({ message: expect.not.stringMatching(/s3c|ops/) }),
   );

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type StoreDriver, WriteUncertain } from '../../../src/payments/store/driver.ts';
+import type { PaymentOutcome } from '../../../src/payments/record.ts';
+import { type NewRow, type StoreDriver, WriteUncertain } from '../../../src/payments/store/driver.ts';
 import { createMemoryDriver, createMemoryStore } from '../../../src/payments/store/memory-store.ts';
 import { createPaymentStore } from '../../../src/payments/store/payment-store.ts';
 import { type StoreEvent, StoreUnavailable } from '../../../src/payments/store/store.ts';
@@ -30,7 +31,6 @@ function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
   const clocks = { ahead };
   const database = createMemoryDriver({ now: () => now + clocks.ahead });
   const broken: Partial<StoreDriver> = {};
-  const events: StoreEvent[] = [];
   const driver: StoreDriver = {
     ...database,
     uncertainMs,
@@ -38,47 +38,60 @@ function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
     compareAndSet: (...args) => (broken.compareAndSet ?? database.compareAndSet)(...args),
     find: (key) => (broken.find ?? database.find)(key),
   };
-  const store = createPaymentStore({
-    name: 'of the test',
-    driver,
-    retentionMs,
-    onEvent: (event) => events.push(event),
-    clock: () => now,
-  });
-  onTestFinished(() => store.close());
   const away = () => Promise.reject(new StoreUnavailable('It is away.'));
-  return { store, database, broken, events, clocks, away };
+  return { ...openOver(driver), database, broken, clocks, away };
+}
+
+/** A store over a driver, with what it tells. */
+function openOver(driver: StoreDriver) {
+  const events: StoreEvent[] = [];
+  const onEvent = (event: StoreEvent) => void events.push(event);
+  const store = createPaymentStore({ name: 'of the test', driver, retentionMs, onEvent, clock: () => now });
+  onTestFinished(() => store.close());
+  return { store, events };
 }
 const pass = async (ms: number) => {
   now += ms;
   await vi.advanceTimersByTimeAsync(ms);
 };
-const begin = ({ store }: ReturnType<typeof setUp>, change = {}) => store.begin(pending(change), lease);
+type Made = ReturnType<typeof setUp>;
+const begin = ({ store }: Pick<Made, 'store'>, change = {}) => store.begin(pending(change), lease);
+
+/** A store with a payment whose outcome the database did not take. */
+async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Made> {
+  const made = setUp();
+  await begin(made);
+  made.broken.compareAndSet = made.away;
+  await made.store.end({ id, trackId, outcome }).catch(() => {});
+  return made;
+}
 
 describe('a beginning of which it is not known whether it was stored', () => {
-  test('is taken back if it was, so that its key is free', async () => {
+  /** What becomes of the row, before the store is told that nobody knows. */
+  async function beginUncertainly(insert: (made: Made, row: NewRow) => unknown): Promise<Made> {
     const made = setUp({ uncertainMs: 5_000 });
     made.broken.insert = async (row) => {
-      await made.database.insert(row);
+      await insert(made, row);
       throw new WriteUncertain('no answer');
     };
     await expect(begin(made)).rejects.toThrow(WriteUncertain);
-    expect(await made.database.find(id)).not.toBeNull();
     delete made.broken.insert;
+    return made;
+  }
+
+  test('is taken back if it was, so that its key is free', async () => {
+    const made = await beginUncertainly(({ database }, row) => database.insert(row));
+    expect(await made.database.find(id)).not.toBeNull();
     await pass(250);
     expect(await made.database.find(id)).toBeNull();
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
   test('is looked for until it can no longer be stored', async () => {
-    const made = setUp({ uncertainMs: 5_000 });
     const late = Promise.withResolvers<void>();
-    made.broken.insert = async (row) => {
-      void late.promise.then(() => made.database.insert(row));
-      throw new WriteUncertain('no answer');
-    };
-    await expect(begin(made)).rejects.toThrow(WriteUncertain);
-    delete made.broken.insert;
+    const made = await beginUncertainly(({ database }, row) => {
+      void late.promise.then(() => database.insert(row));
+    });
     await pass(4_500);
     late.resolve();
     await pass(250);
@@ -88,37 +101,28 @@ describe('a beginning of which it is not known whether it was stored', () => {
   });
 
   test('is looked for once more after that time, however slow the lookup before it was', async () => {
-    const made = setUp({ uncertainMs: 5_000 });
     let lookups = 0;
-    made.broken.insert = () => Promise.reject(new WriteUncertain('no answer'));
-    made.broken.find = async (key) => {
-      lookups++;
-      // The time passes while the database looks.
-      now += 6_000;
-      return made.database.find(key);
-    };
-    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    await beginUncertainly(({ broken, database }) => {
+      broken.find = async (key) => {
+        lookups++;
+        // The time passes while the database looks.
+        now += 6_000;
+        return database.find(key);
+      };
+    });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(lookups).toBe(2);
   });
 
   test('leaves another attempt of the same key alone', async () => {
-    const made = setUp({ uncertainMs: 5_000 });
-    made.broken.insert = () => Promise.reject(new WriteUncertain('no answer'));
-    await expect(begin(made)).rejects.toThrow(WriteUncertain);
-    delete made.broken.insert;
+    const made = await beginUncertainly(() => {});
     expect(await begin(made, { trackId: 'again' })).toBeNull();
     await pass(60_000);
     expect(await made.store.find(id)).toEqual(stored({ trackId: 'again' }));
   });
 
   test('is an end, not a release, once somebody was told that it may have been sent', async () => {
-    const made = setUp({ uncertainMs: 5_000 });
-    made.broken.insert = async (row) => {
-      await made.database.insert(row);
-      throw new WriteUncertain('no answer');
-    };
-    await expect(begin(made)).rejects.toThrow(WriteUncertain);
+    const made = await beginUncertainly(({ database }, row) => database.insert(row));
     now += lease;
     expect(await made.store.find(id)).toMatchObject({ state: 'UNKNOWN' });
     await pass(250);
@@ -150,10 +154,7 @@ describe('an outcome that cannot be written', () => {
   });
 
   test('is written before a search, or shown in it', async () => {
-    const made = setUp();
-    await begin(made);
-    made.broken.compareAndSet = made.away;
-    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    const made = await leaveUnwritten();
     expect(await made.store.search({})).toMatchObject([{ state: 'DONE' }]);
     delete made.broken.compareAndSet;
     expect(await made.store.search({ states: ['PENDING'] })).toEqual([]);
@@ -161,10 +162,7 @@ describe('an outcome that cannot be written', () => {
   });
 
   test('gives way to what an operator settled meanwhile', async () => {
-    const made = setUp();
-    await begin(made);
-    made.broken.compareAndSet = made.away;
-    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    const made = await leaveUnwritten();
     delete made.broken.compareAndSet;
     now += lease;
     const other = createPaymentStore({ name: 'other', driver: made.database, retentionMs, clock: () => now });
@@ -199,10 +197,7 @@ describe('an outcome that cannot be written', () => {
   });
 
   test('of a payment that was not sent frees its key when the database is back', async () => {
-    const made = setUp();
-    await begin(made);
-    made.broken.compareAndSet = made.away;
-    await made.store.end({ id, trackId, outcome: null }).catch(() => {});
+    const made = await leaveUnwritten(null);
     expect(made.store.unwritten).toBe(0);
     expect(await begin(made, { trackId: 'again' })).toMatchObject({ state: 'PENDING', trackId });
     delete made.broken.compareAndSet;
@@ -240,10 +235,7 @@ describe('an outcome that cannot be written', () => {
   });
 
   test('is written by drain as soon as the database is back', async () => {
-    const made = setUp();
-    await begin(made);
-    made.broken.compareAndSet = made.away;
-    await made.store.end({ id, trackId, outcome: done }).catch(() => {});
+    const made = await leaveUnwritten();
     const drained = made.store.drain(10_000);
     await pass(5_000);
     delete made.broken.compareAndSet;
@@ -287,17 +279,8 @@ describe('a clock that is wrong', () => {
     await made.store.end({ id, trackId, outcome: done });
     now += later;
     made.clocks.ahead = ahead;
-    const events: StoreEvent[] = [];
     const driver = { ...made.database, close: async () => {} };
-    const store = createPaymentStore({
-      name: 'of another process',
-      driver,
-      retentionMs,
-      onEvent: (event) => events.push(event),
-      clock: () => now,
-    });
-    onTestFinished(() => store.close());
-    return { ...made, driver, store, events };
+    return { ...made, driver, ...openOver(driver) };
   }
   type Reopened = Awaited<ReturnType<typeof reopened>>;
 
@@ -458,20 +441,12 @@ describe('a damaged record', () => {
 test('a store that lost records begins no payment, still tells of others, and says so once', async () => {
   const driver = createMemoryDriver({ now: () => now });
   let loss: string | null = null;
-  const events: StoreEvent[] = [];
-  const store = createPaymentStore({
-    name: 'lossy',
-    driver: {
-      ...driver,
-      get loss() {
-        return loss;
-      },
+  const { store, events } = openOver({
+    ...driver,
+    get loss() {
+      return loss;
     },
-    retentionMs,
-    onEvent: (event) => events.push(event),
-    clock: () => now,
   });
-  onTestFinished(() => store.close());
   await store.begin(pending(), lease);
   loss = 'It is another server.';
   await expect(store.begin(pending({ id: 'b' }), lease)).rejects.toThrow('It is another server.');

@@ -14,7 +14,7 @@ const OverviewDocument = graphql(`
       }
     }
     payments(first: 5) {
-      nodes { id state createdAt trackId value { amount currency } account { id accountId } toAccount { id accountId } }
+      nodes { id state createdAt trackId value { amount currency } account { id accountId } to { accountId } }
     }
   }
 `);
@@ -83,7 +83,7 @@ export function OverviewView() {
                     payment && (
                       <li key={payment.id} className="row">
                         <span className="grow">
-                          <strong>{nameOf(payment.toAccount?.accountId)}</strong>
+                          <strong>{nameOf(payment.to?.accountId)}</strong>
                           <small>
                             <When date={payment.createdAt} /> · from {nameOf(payment.account?.accountId)}
                           </small>
