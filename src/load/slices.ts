@@ -21,8 +21,6 @@ export interface SlicedOperation {
 /** A caller with waiting work. */
 interface WaitingCaller {
   readonly caller: Caller;
-  /** The caller's used time: at first the least used time of all waiting callers, then plus the time of its own work. */
-  usedMs: number;
   /**
    * The virtual time of the caller: when it begins to wait, the least virtual time of the waiting callers; later, plus the time
    * of its own work.
