@@ -9,7 +9,7 @@ const dockerfile = join(root, 'ops/Dockerfile');
 const [, nodeVersion = '', debian = ''] =
   /^ARG NODE=([\d.]+)-(\w+)-slim$/m.exec(readFileSync(dockerfile, 'utf8')) ?? [];
 
-/** The image that ops/Dockerfile begins from. */
+/** The base image of ops/Dockerfile. */
 export const baseImage = `docker.io/library/node:${nodeVersion}-${debian}-slim`;
 export const image = 'localhost/bankql';
 
