@@ -299,7 +299,7 @@ test('payments that the bank answers with 401 leave no record, and one with a cu
   const records = await store.search({});
   await store.close();
   expect(records.filter(({ accountId }) => /^(refused|long)-/.test(accountId))).toEqual([]);
-    // For each of the eight payments, the log has two audit lines, and lines about the call, the refusal and the operation.
+  // For each of the eight payments, the log has two audit lines, and lines about the call, the refusal and the operation.
   expect(bankql.process.output().length - logged).toBeLessThan(40_000);
 });
 
