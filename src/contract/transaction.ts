@@ -40,7 +40,7 @@ export const transactionMetadata = record(
       description: "The customer's notes about the transaction.",
       requiredInBodies: true,
       notes: {
-        changes: '; empty if cleared beside other metadata',
+        changes: '; an empty text if it is cleared beside other metadata',
       },
     }),
     narrative: text.nullish().describe('A longer text about the transaction.'),

@@ -172,7 +172,7 @@ builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     description:
-      "The caller's payment with this key; null if there is no record, when its request may still be on its way: pay with no other key.",
+      "The caller's payment with this key; null if there is no record, though it may have been sent: pay with no other key.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),
