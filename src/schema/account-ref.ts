@@ -5,7 +5,7 @@ import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { findCounterparty, OtherAccount } from './other-account.ts';
 
-/** An account as another record names it. What it leaves out is that of the record. */
+/** An account to which another record refers. Missing ids are those of that record. */
 export const AccountRef = builder.bankPart(accountRef);
 
 builder.objectFields(AccountRef, (t) => ({

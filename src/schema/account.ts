@@ -11,7 +11,7 @@ import { forged } from './plugin/global-id.ts';
 import { checkPage, Page } from './plugin/list.ts';
 import type { Listed } from './plugin/list-item.ts';
 
-/** A list of getAccountsScope, by its path. Without a scope, it is the one that a single account is read from. */
+/** The ids of a list of getAccountsScope. Without a scope, it is the list from which a single account is read. */
 interface ListIds extends ViewIds {
   readonly scope?: Scope;
 }
@@ -48,7 +48,7 @@ function scopeIn(part: unknown): Scope {
   return part;
 }
 
-/** Whether a code in a record is that of a bank. */
+/** Whether a code in a record is the code of a bank. */
 export const isCodeOf = (bankId: string, code: unknown): boolean =>
   typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
 
@@ -73,7 +73,7 @@ function accountsIn(list: readonly AccountRecord[], { bankId, accountId, viewId 
   };
 }
 
-/** The only account of a list, whatever its id; null if there are several. */
+/** The account of a list with one entry, whatever its id; null if there are several entries. */
 function onlyAccount(accounts: readonly AccountRecord[]): AccountRecord | null {
   const [only] = accounts;
   if (only === undefined || accounts.length > 1) return null;

@@ -7,7 +7,7 @@ import { branchQueryOf, branchSearch, branchSelection, distanceTo } from './bran
 import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 
-/** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
+/** Branches by bank and branch id. No operation reads a single branch: it is found in the list. */
 export const Branch = builder.bankRef(branch, {
   key: [Bank, 'branchId'],
   plural: 'branches',
@@ -37,7 +37,7 @@ builder.objectFields(Bank, (t) => ({
   }),
 }));
 
-/** The branches that a search finds. Errors: BAD_USER_INPUT. */
+/** The branches that match a search. Errors: BAD_USER_INPUT. */
 function loadBranches(
   { bankId }: BankIds,
   args: InputShapeFromFields<typeof branchSearch>,

@@ -18,7 +18,7 @@ builder.bankNode(Customer, {
     customerId: t.exposeID('customerId', { nullable: false, description: 'The customer id, from the path.' }),
     banks: t.links(Bank, {
       description: 'The banks that `bankIds` names.',
-      // An empty code names no bank.
+      // An empty code means no bank.
       entries: ({ record }) => unwrap(record.bank_id)?.filter((bankId) => bankId !== ''),
       ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
     }),

@@ -63,17 +63,17 @@ function collect(
     return (transactionIdsOf(request) ?? []).map((id) => ({ id, at }));
   });
   const lastFirst = named.toReversed();
-  // Of one id, an own payment stays, or else the request that named it first.
+  // If an id occurs twice, the own payment counts, or else the request that named it first.
   const known = new Map([...lastFirst, ...paid].map((entry) => [entry.id, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
-  // No time is before or after NaN.
+  // NaN is neither before nor after any time.
   const isIn = ({ at }: KnownTransaction) =>
     (!since || (at ?? NaN) >= since.getTime()) && (!until || (at ?? NaN) < until.getTime());
   return (
     [...paid, ...lastFirst]
       .filter((entry) => known.get(entry.id) === entry)
       .filter(isIn)
-      // The difference of two unknown times is NaN, which counts as 0.
+      // The difference between two unknown times is NaN, which counts as 0.
       .toSorted((one, other) => timeOf(other) - timeOf(one))
   );
 }

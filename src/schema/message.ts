@@ -19,7 +19,7 @@ builder.objectField(Message, 'id', (t) =>
   }),
 );
 
-/** How lists of messages are made. */
+/** The options of every list of messages. */
 export const messageList = {
   plural: 'messages',
   nameOf: (entry: unknown) => (isObject(entry) && !(entry instanceof Error) ? hashOf(entry) : null),

@@ -2,7 +2,7 @@ import { type MetadataQuery, metadataEntry, metadataQuery, postMetadata } from '
 import { builder } from './builder.ts';
 import { forged } from './plugin/global-id.ts';
 
-/** Metadata entries, identified by their set, and their id or their content. */
+/** Metadata entries, identified by the query of their set, and by their id or their content. */
 const Metadata = builder.bankRef(metadataEntry, {
   // A set of entries is identified by the query that returns it.
   key: [{ name: 'query', check: queryIn }, 'metadataId'],

@@ -54,7 +54,7 @@ function loadAll(account: ViewIds, { session }: ReadContext): Promise<OtherAccou
   return session.loaders.otherAccounts.load(account);
 }
 
-/** The counterparties that a field with this filter lists. */
+/** The counterparties that match a filter. */
 function loadOtherAccounts(
   account: ViewIds,
   args: OtherAccountSearch,
@@ -76,9 +76,9 @@ function loadOtherAccounts(
   );
 }
 
-/** Selects the entries whose holder's name or IBAN contains a folded text. */
+/** Returns a filter for the entries whose holder's name or IBAN contains a folded text. */
 function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
-  // White space alone is no part of an IBAN.
+  // White space alone is not a part of an IBAN.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
     (isObject(holder) && containsFolded(holder.name, text)) ||
@@ -91,7 +91,7 @@ export const OtherAccount = builder.bankRef(otherAccount, {
   noun: 'counterparty',
   plural: 'counterparties',
   list: { operation: getOtherAccounts, load: loadAll, find: findOtherAccount },
-  // A counterparty found by its IBAN or number is the same node as in the list.
+  // A counterparty that was found by its IBAN or number is the same node as in the list.
   idsOfRecord(ids, record) {
     const otherAccountId = itemId(record) ?? ids.otherAccountId;
     return otherAccountId === ids.otherAccountId ? ids : { ...ids, otherAccountId };
@@ -144,11 +144,11 @@ function withNumber(list: readonly OtherAccountRecord[], name: string): readonly
     byNumber: Map.groupBy(list, ({ number }) => number),
   }));
   const iban = compactIban(name);
-  // Nothing is no number: neither an empty one nor a missing one.
+  // An empty or missing number matches nothing.
   return (iban && byIban.get(iban)) || (name && byNumber.get(name)) || [];
 }
 
-/** People and banks write an IBAN with or without spaces between groups of four. */
+/** An IBAN may be written with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
 builder.bankNode(OtherAccount, {
@@ -191,7 +191,7 @@ function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<
   const accountId = unwrap(other.record.id);
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
-  // The whole list decides: in one that the bank has searched, another entry with the id may be missing.
+  // The whole list is needed: a list that the bank has searched may lack another entry with this id.
   return loadAll(other, context).then((list) => {
     const named = OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId });
     const isSameBank = (record: OtherAccountRecord) =>
@@ -208,7 +208,7 @@ function bankCodeOf({ bankId, record }: ReadOtherAccount): string | null {
   return isCodeOf(bankId, bank) ? null : bic;
 }
 
-/** Whether the input of a payment takes an id. */
+/** Whether the input of a payment accepts an id. */
 const isTaken = (id: string): boolean => nullOnError(() => restId('to', id)) !== null;
 
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */

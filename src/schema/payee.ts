@@ -27,7 +27,7 @@ export const PayeeInput = builder.inputType('PayeeInput', {
 
 type Given = typeof PayeeInput.$inferInput;
 
-/** The body of a payee; an empty code names no bank. Errors: BAD_USER_INPUT. */
+/** The body of a payee. An empty bank code counts as absent. Errors: BAD_USER_INPUT. */
 export const payeeBody = ({ accountId, bankId }: Given): AccountRefBody =>
   toBody(accountRef, { accountId, bankId: bankId || null }, 'to.');
 

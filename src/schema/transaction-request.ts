@@ -15,7 +15,7 @@ import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 import { Transaction } from './transaction.ts';
 
-/** The bank's identifier is an address. */
+/** The bank identifies a request by an address. */
 const urlOf = ({ resource_url }: RequestRecord): string | null =>
   (typeof resource_url === 'string' && resource_url) || null;
 
@@ -68,7 +68,7 @@ function findRequests(
 const timeOf = (text: RequestRecord['start_date']): number | null =>
   typeof text === 'string' ? (parseDateTime(text)?.getTime() ?? null) : null;
 
-/** When a request ended, or was made if nobody knows its end. */
+/** The time at which a request ended; if this is unknown, the time at which it was made. */
 export const endOf = ({ end_date, start_date }: RequestRecord) => timeOf(end_date) ?? timeOf(start_date);
 
 const idPage = builder.args((t) => ({
@@ -105,7 +105,7 @@ builder.bankNode(TransactionRequest, {
     from: t.field({
       type: AccountRef,
       description: 'The account that pays; null if the bank does not say.',
-      // Without the payer's id, `counterparty` is null: the payer is no counterparty of itself.
+      // Without the payer's id, `counterparty` is null, because the payer is not its own counterparty.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
     }),
     to: t.field({

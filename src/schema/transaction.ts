@@ -26,7 +26,7 @@ builder.bankNode(Transaction, {
         const { record } = node;
         const otherAccountId = unwrap(record.other_account);
         if (!otherAccountId) return null;
-        // Some banks write the whole counterparty instead of its id.
+        // Some banks send the whole counterparty instead of its id.
         const { data } = otherAccount.safeParse(namedObject(record, 'other_account'));
         return { ...Account.pathOf(node), otherAccountId, record: data };
       },

@@ -33,7 +33,7 @@ declare global {
       ResolveShape = unknown,
       ResolveReturnShape = unknown,
     > {
-      /** The parent's ids are enough to resolve this field: the parent's record is not read for it. */
+      /** Whether the parent's ids are enough to resolve this field: the parent's record is not read for it. */
       fromIds?: boolean;
       /** Makes the resolver of the field on a type. */
       resolverOn?: ((typename: string) => GraphQLFieldResolver<unknown, object>) | undefined;
@@ -101,13 +101,13 @@ declare global {
         options: LinksOptions<ParentShape, NoInfer<T>, Entry, Args>,
       ): FieldRef<Types>;
 
-      /** A field that lists records as a connection. The parent's ids and the arguments determine the list. */
+      /** A field that lists records as a connection. The parent's ids and the arguments identify the list. */
       bankList: {
         <T extends BankTypes, Args extends InputFieldMap>(
           ref: BankRef<Types, T>,
           options: BankListOptions<ParentShape, NoInfer<T>, Args>,
         ): FieldRef<Types>;
-        /** Records that no id identifies. */
+        /** For records without an id. */
         <Item extends object, Args extends InputFieldMap>(
           part: ObjectRef<Types, Item>,
           options: PartListOptions<ParentShape, NoInfer<Item>, Args>,

@@ -39,7 +39,7 @@ export const fieldOptions = (options: object) => options as never;
 
 export interface LinkOptions<Parent, T extends BankTypes, Args extends InputFieldMap> {
   readonly description: string;
-  /** Those with the names of ids in the key are checked. */
+  /** Arguments that have the name of an id in the key are checked. */
   readonly args?: Args;
   readonly nullable?: false;
   /** The ids are in the parent's record, which must be read before the link is followed. */
@@ -84,9 +84,9 @@ fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecor
 export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends InputFieldMap> {
   readonly description: string;
   readonly args?: Args;
-  /** If the list is always there. */
+  /** Set if the list is never null. */
   readonly nullable?: { readonly list: false; readonly items: true };
-  /** The list, in the parent's record. */
+  /** The entries of the list in the parent's record. */
   readonly entries: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
@@ -128,7 +128,7 @@ function reportLimitOnce() {
 interface LinkNeeds {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
-  /** Whether only fields that are delivered later need the record, and others are shown before. */
+  /** Whether only deferred fields need the record, so that the other fields are delivered before it is read. */
   readonly isLate: boolean;
   /**
    * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
@@ -164,7 +164,7 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
         const own = index === undefined ? current : selectionOfEntry(current, index);
         const results = new Map<SelectedField, unknown>();
         const resolverContext = { bankql: context };
-        // The record may not be there: its fields may not use up the calls that others need.
+        // The record may not exist, so its fields may not use up the calls that others need.
         for (const selected of early)
           if (context.session.hasEarlyCalls)
             results.set(selected, resolveEarly(selected, ids, resolverContext, own));
@@ -179,7 +179,7 @@ export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
   };
 }
 
-/** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
+/** The result of a field that is resolved early, or its error. If its object is null, neither is in the answer. */
 function resolveEarly(
   selected: SelectedField,
   ids: object,

@@ -41,7 +41,7 @@ function count(name: string, value: number): number {
   return value;
 }
 
-/** BAD_USER_INPUT for an argument that has no cursor. */
+/** The error BAD_USER_INPUT for an argument that is not a cursor. */
 export const notACursor = (argument: string) =>
   badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
 
@@ -64,19 +64,19 @@ function nameById(entry: unknown): string | null {
 /** Creates an entry's object from its record and its position in the list. */
 export type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
-/** An entry of a page, as its GraphQL type reads it. */
+/** An entry of a page, for its GraphQL type. */
 export interface Edge<Node> {
   readonly node: Node;
   readonly cursor: string;
 }
 
-/** What an edge asks its page for. */
+/** The functions of a page that its edges call. */
 interface PageOfEdge {
   readonly args: object;
   cursorAt(index: number): string;
 }
 
-/** Its cursor costs more than the rest of it, and is seldom selected: it is made when it is read. */
+/** The cursor is created when it is read, because it costs more than the rest of the edge and is seldom selected. */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
   readonly #page: PageOfEdge;
@@ -180,7 +180,7 @@ function placeOf(
   return isOnly ? { index: first, next: first + 1 } : found;
 }
 
-/** A list whose entries are created when they are read: the executor charges for them first. */
+/** A list whose entries are created when they are read, after the executor has charged for them. */
 class LazyList<Made> implements Iterable<Made> {
   readonly length: number;
   readonly #start: number;
@@ -223,7 +223,7 @@ const connectionTo = (
           nodes: t.field({
             type: [type],
             nullable: { list: false, items: true },
-            // A page creates its nodes without edges, and knows how many they are.
+            // A page creates its nodes without edges, and knows their number.
             resolve: propertyResolver('nodes') as () => Iterable<unknown>,
           }),
           totalCount: t.int({
@@ -245,7 +245,7 @@ type AnyEdgeFields = (t: ObjectFields<{ cursor: string; node: unknown }>) => Fie
 
 interface ListOptions<Parent, ListIds, Item, Args extends InputFieldMap> {
   readonly description: string;
-  /** The arguments besides those of the page. */
+  /** The arguments in addition to those of the page. */
   readonly args?: Args;
   /** The ids of the list; by default those of the parent. */
   readonly ids?: (parent: Parent, args: InputShapeFromFields<Args>, context: ReadContext) => ListIds;
@@ -259,7 +259,7 @@ interface ListOptions<Parent, ListIds, Item, Args extends InputFieldMap> {
 
 export interface BankListOptions<Parent, T extends BankTypes, Args extends InputFieldMap>
   extends ListOptions<Parent, T['ListIds'], T['Item'], Args> {
-  /** Further fields of the entries, of the first list of these records. */
+  /** Further fields of the edges. Only those of the first list of these records are used. */
   readonly edge?: EdgeFields<T['Ids'] & { readonly record: T['Item'] }, Args>;
 }
 
@@ -271,9 +271,9 @@ export interface PartListOptions<Parent, Item, Args extends InputFieldMap> {
     args: InputShapeFromFields<Args>,
     context: ReadContext,
   ) => Promise<readonly Item[]>;
-  /** What the entries are called in descriptions. */
+  /** The plural noun for the entries in descriptions. */
   readonly plural: string;
-  /** An entry's name in cursors. */
+  /** The name of an entry in cursors. */
   readonly nameOf: NameOf;
 }
 
@@ -304,7 +304,7 @@ fieldsProto.bankList = function bankList(
 type Given = PageArguments & Record<string, never>;
 type AnyPartList = PartListOptions<object, unknown, Record<string, never>>;
 
-/** Resolves a list of records that have an identity. */
+/** Resolves a list of records with ids. */
 function pagesOfRecords<T extends BankTypes>(
   ref: BankRef<Types, T>,
   args: InputFieldMap | undefined,
@@ -329,7 +329,7 @@ function pagesOfRecords<T extends BankTypes>(
   };
 }
 
-/** Resolves a list of records that no id identifies. */
+/** Resolves a list of records without ids. */
 const pageOfParts =
   ({ load, nameOf }: AnyPartList) =>
   (parent: object, given: Given, { bankql }: ResolverContext) => {

@@ -30,13 +30,13 @@ import {
 /** Ids, with the record that they identify if it has been read. */
 export type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
 
-/** The types of a kind of records. */
+/** The TypeScript types of a kind of records. */
 export interface BankTypes {
-  /** What a link needs to know: the ids. */
+  /** The ids that a link needs. */
   Ids: object;
-  /** The ids in the paths of its requests. */
+  /** The ids in the paths of the record's requests. */
   Path: object;
-  /** The ids of the list that contains it. */
+  /** The ids of the list that contains the record. */
   ListIds: object;
   Item: unknown;
 }
@@ -48,7 +48,7 @@ interface KeyValue<Name extends string = string, Value = unknown> {
   readonly name: Name;
   /** The value in the key of a global id, which anybody may have written. Errors: BAD_USER_INPUT. */
   readonly check: (value: unknown) => Value;
-  /** Whether it is an id of the bank that is a segment of paths. */
+  /** Whether the part is an id of the bank that is a segment of paths. */
   readonly isSegment?: true;
 }
 
@@ -80,7 +80,7 @@ export type ListedTypes<Key extends readonly unknown[], Item> = Key extends read
   infer Own extends string,
 ]
   ? {
-      /** Its own id is null if the bank gave none, or if the content identifies it. */
+      /** The record's own id is null if the bank gave none, or if the content identifies the record. */
       Ids: PathIn<Parents> & { readonly [N in Own]: string | null } & Listed<PathIn<Parents>, Item>;
       Path: PathIn<Key> & object;
       ListIds: PathIn<Parents> & object;
@@ -90,7 +90,7 @@ export type ListedTypes<Key extends readonly unknown[], Item> = Key extends read
 
 /** Reads a single record. */
 interface ReadOptions<T extends BankTypes> {
-  /** Its answers with another id than the one that was asked for count as drift. */
+  /** The operation. If it answers with another id than the requested one, that counts as drift. */
   readonly operation: Operation;
   /** Errors: those of the operation. */
   readonly load: (ids: T['Path'], context: ReadContext) => Promise<T['Item']>;
@@ -100,7 +100,7 @@ interface ReadOptions<T extends BankTypes> {
 interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
   readonly load: (ids: T['ListIds'], context: ReadContext) => Promise<readonly T['Item'][]>;
-  /** What identifies the list; by default the key of the record to which its entries belong. */
+  /** The key of the list; by default the key of the parent record. */
   readonly key?: readonly KeyPart[];
   /** The id of an entry in the list; by default that in its member `id`. */
   readonly nameOf?: (record: T['Item']) => string | null;
@@ -115,10 +115,10 @@ export interface RefOptions<T extends BankTypes> {
   /** Without it, a record is found in its list. */
   readonly read?: ReadOptions<T>;
   readonly list?: ListOptions<T>;
-  /** What it is called in descriptions; by default the name of the type. */
+  /** The noun for the record in descriptions; by default the name of the type. */
   readonly noun?: string;
   readonly plural?: string;
-  /** If no argument takes the id of such a record. */
+  /** Set to null if no argument takes the id of such a record. */
   readonly bankIdField?: null;
   /** The version of a record as it was read; by default that of its shape. */
   readonly version?: (record: T['Item']) => string;
@@ -127,7 +127,7 @@ export interface RefOptions<T extends BankTypes> {
 }
 
 interface LoadOptions<Other> {
-  /** Gives the result if the record cannot be read. */
+  /** Returns the result if the record cannot be read. */
   readonly onError?: (error: unknown) => Other;
   /** The position of the object, if the selection is that of a list. */
   readonly index?: number;
@@ -151,14 +151,14 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly plural: string;
   /** The names of the ids in the key, in its order. */
   readonly names: readonly string[];
-  /** The type of the records to which it belongs. */
+  /** The type of the parent record. */
   readonly parent: AnyBankRef | null;
   /** The field that has the bank's id of a record; null if no argument takes its id. */
   readonly bankIdField: string | null;
   readonly options: RefOptions<T>;
   readonly #key: readonly KeyValue[];
   readonly #listKey: readonly KeyValue[];
-  /** The name of its own id. */
+  /** The name of the record's own id. */
   readonly #own: string;
   readonly #needs: ReturnType<typeof needsOf>;
   readonly #versions = new WeakMap<object, string>();
@@ -334,7 +334,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
       const id = (ids as Values)[this.#own];
       const entry = list.find?.(entries, path) ?? this.entriesWith(entries, path)[0];
       if (entry === undefined) throw itemNotFound(list.operation, String(id));
-      // The path of the list has the id.
+      // The path of the list contains the id.
       if (list.key !== undefined) noteOtherId(context, list.operation, id, unwrap(entry) as Values, entries);
       return unwrap(entry);
     });
@@ -366,7 +366,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     info: Selection,
     { onError, index }: LoadOptions<Other> = {},
   ): LinkedOf<T> | Promise<LinkedOf<T> | Other> {
-    // The ids of an entry that is identified by its content are only in the record.
+    // If an entry is identified by its content, its ids are only in the record.
     if (ids.contentHash !== undefined)
       return this.#readByContent(ids, ids.contentHash, context).catch(onError);
     const { record, isLate, resolveEarly } = this.#needs(info);
@@ -378,10 +378,10 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
       if (read !== undefined)
         noteOtherId(context, read.operation, (ids as Values)[this.#own], record as Values);
       const own = idsOfRecord?.(ids, record) ?? ids;
-      // What other ids led to is resolved again.
+      // With other ids, the early results do not apply, and the fields are resolved again.
       return keepEarlyResults({ ...own, record }, own === ids ? early : null);
     };
-    // If the ids come from the record, every field must see the same ones.
+    // If the record determines the ids, every field must see the same ids.
     return isLate && idsOfRecord === undefined
       ? keepLateObject({ ...ids }, reading.then(toLinked))
       : reading.then(toLinked, onError);

@@ -10,9 +10,9 @@ import { type AnyBankRef, BankRef, type BankTypes, type RefOptions } from './nod
 
 export interface BankNodeOptions<Fields> {
   readonly fields?: Fields;
-  /** What the record to which it belongs is to it, in descriptions: by default that `to which it belongs`. */
+  /** The relation of the parent record to the record, in descriptions: by default `to which it belongs`. */
   readonly through?: string;
-  /** The fields of the record, its ids or its version, by their names, that the type does not have. */
+  /** The names of the record's fields, ids or version that the type does not have. */
   readonly omit?: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, throug
   for (const name of names.filter((each) => !root.names.includes(each)))
     own[name] = t.exposeID(name, {
       nullable: false,
-      // A member of the record for the same thing, such as `this_account`, may have another value.
+      // A member of the record for the same id, such as `this_account`, may have another value.
       extensions: { rest: { member: undefined } },
       description:
         name === 'viewId'
