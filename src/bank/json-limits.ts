@@ -1,7 +1,7 @@
 /** The most values in an answer's JSON, and records in its list. This number takes about 100 ms to parse and check. */
 export const maxValues = 250_000;
 export const maxRecords = 50_000;
-/** Shorter bodies, in bytes, are not counted: a value takes two at least. */
+/** The length of a body, in bytes, below which its values are not counted, because a value has at least two bytes. */
 const countedLength = 2 * maxValues;
 
 const quote = 0x22;

@@ -36,7 +36,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // The message of a record is complete already.
+    // The message in a record is already complete.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
@@ -71,7 +71,7 @@ const stateUnavailable =
   (cause: unknown) =>
     new BankqlError('STATE_UNAVAILABLE', message, { retryAfter: storeRetryAfter, ...details }, { cause });
 
-/** A payment that is not begun because of its caller's token. */
+/** The error for a payment that is not begun because of its caller's token. */
 export const mayNotPay = (idempotencyKey: string) =>
   new BankqlError(
     'FORBIDDEN',
@@ -81,20 +81,20 @@ export const mayNotPay = (idempotencyKey: string) =>
     },
   );
 
-/** A payment that is not begun because the store cannot record it. */
+/** The error for a payment that is not begun because the store cannot record it. */
 export const recordsNotKept = (idempotencyKey: string) =>
   stateUnavailable(
     `Payments are refused while their records cannot be kept. ${requestSentNothing} Reads go on.`,
     { idempotencyKey },
   );
 
-/** A payment that is not begun because no line of the audit log can be written. */
+/** The error for a payment that is not begun because the audit log cannot be written. */
 export const notLogged = (idempotencyKey: string) =>
   stateUnavailable(`Payments are refused while they cannot be logged. ${requestSentNothing}`, {
     idempotencyKey,
   });
 
-/** A lookup that the store did not answer. */
+/** The error for a lookup that the store did not answer. */
 export const recordNotRead = (idempotencyKey: string) =>
   stateUnavailable(
     'The record of this payment cannot be read at the moment, so that its outcome is unknown: it may have been executed. Ask again, and do not pay under another key.',
@@ -108,7 +108,7 @@ export const recordsNotRead = stateUnavailable(
 /** The stored record of this payment is damaged. No other payment is concerned. */
 class DamagedRecord extends Error {}
 
-/** A record that is damaged: until an operator settles it, nobody knows what became of the payment. */
+/** The error for a damaged record: until an operator settles it, nobody knows whether the payment was executed. */
 export const recordDamaged = ({ id }: Pick<PaymentRecord, 'id'>): BankqlError =>
   damaged(new DamagedRecord(`The stored record of the payment ${id} is damaged.`));
 

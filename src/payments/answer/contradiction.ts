@@ -18,7 +18,7 @@ const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(valu
 const isNoFailure = (value: unknown): boolean =>
   isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));
 
-/** Whether a member, or anything inside it, speaks against an outcome. */
+/** Whether a member, or any value inside it, contradicts an outcome. */
 export function contradicts(
   [name, value]: readonly [name: string, value: unknown],
   outcome: Meaning,
@@ -40,10 +40,10 @@ export function contradicts(
     if (words.successName.test(folded)) return isYes(value);
     return (isStatus && meaning === 'accepted') || (!isOwn && speaksOfExecution(text, options.bankWords));
   }
-  // A word that is neither yes nor that of a success may be a no in any language.
+  // A word that means neither yes nor success may mean no in some language.
   const isOtherWord = /^\p{L}+$/u.test(text) && !isYes(value) && meaning !== 'done';
   if (words.successName.test(folded) && (isNo(value) || isOtherWord)) return true;
-  // Zero is the code of a success in some banks.
+  // Some banks use zero as the code of a success.
   if (isStatus && isNo(value) && text !== '0') return true;
   if ((isStatus || words.codeName.test(folded)) && /^[45]\d\d$/.test(text)) return true;
   return !isOwn && words.speaksAgainst(text, outcome, options.bankWords);

@@ -34,7 +34,7 @@ import { type BankWords, fold, isReason, type Meaning } from './payment-words.ts
 export interface ReadOptions {
   readonly operation: Operation;
   readonly bankWords: BankWords;
-  /** The payment, which an answer may repeat. */
+  /** The payment, whose values an answer may repeat. */
   readonly sent: Sent;
   readonly now: number;
   /** Whether the answer is so long that only its known members are read. */
@@ -52,7 +52,7 @@ export interface About extends ReadOptions {
 export const isReasonName = (folded: string): boolean =>
   words.reasonName.test(folded) || words.textName.test(folded);
 
-/** Whether a member with this name, folded, is understood. */
+/** Whether bankql understands a member with this folded name. */
 export function isKnown(folded: string, value: unknown, about: About): boolean {
   const { stated, isRequest, bankWords, sent, now } = about;
   if (words.statusName.test(folded)) return stated !== null;
@@ -100,7 +100,7 @@ const every =
   (value, about) =>
     isObject(value) &&
     Object.entries(value).every(([name, member]) => isMember(known, fold(name), member, about));
-/** Some banks write an object in place of its id: docs/real-banks.md. */
+/** Some banks send an object instead of its id: docs/real-banks.md. */
 const orObject =
   (isId: Check, known: Known): Check =>
   (value, about) =>
@@ -124,7 +124,7 @@ const isFreeText: Check = (value, about) => {
   return !words.isTellingWord(text) && !words.speaksAgainst(text, 'accepted', words.noBankWords);
 };
 const isOwnTime: Check = (value, { sent }) => isEmptyText(value) || isOwnDate(value, sent.createdAt) === true;
-/** Who stopped a payment contradicts its success. */
+/** The person who stopped a payment contradicts its success. */
 const isStopped: Check = (value, about) =>
   isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about));
 const description: Check = (value, about) =>
@@ -143,7 +143,7 @@ const payee = {
   account_id: repeats(({ toAccountId }) => toAccountId, idText),
   bank_id: repeats(({ toBankId }) => toBankId, bankCode),
 };
-/** What was asked for, as the request's body has it. */
+/** The requested payment, in the form of the request's body. */
 const asked = { description, from: payer, to: payee, value: ownMoney };
 
 const known: Known = new Map<string, Check>([
@@ -177,8 +177,8 @@ const known: Known = new Map<string, Check>([
   ['value', every(membersOf(money, ownMoney))],
   ['type', (value) => typeof value === 'string' && words.requestTypes.has(fold(value))],
   ['self', isLink],
-  // Beside no status, a link to the status is there to be asked.
+  // Without a status, a link to the status means that it still has to be queried.
   ['links', (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status'])],
 ]);
-/** What was sent, and links: beside these, a receipt decides without a status. */
+/** The members that repeat the request, and links: with only these beside it, a receipt decides without a status. */
 const repetition = /^(?:amount|currency|description|from|to|value|body|self|links)$/;

@@ -52,7 +52,7 @@ const partsOf = (object: Readonly<Record<string, unknown>>): Part[] =>
       return [{ path: name, folded: fold(name), value: inner }];
     return Object.entries(inner).map(([part, member]) => ({
       path: `${name}.${part}`,
-      // An object inside is not read.
+      // The members of a nested object are not read.
       folded: isObject(member) ? '' : fold(part),
       value: member,
     }));
@@ -91,7 +91,7 @@ function readReason(
   return reason === 'unknown' ? 'strange' : reason;
 }
 
-/** Open Bank Project repeats the ids of the request behind its sentences (`unboxFullOrFail`). */
+/** Open Bank Project appends the ids of the request to its sentences (`unboxFullOrFail`). */
 function withoutSentIds(text: string, sent: readonly (string | null)[]): string {
   const [, sentence = text, bankId, accountId] =
     /^(OBP-\d{5}: .{1,200}?) +Current BankId is (\S{1,128}) and Current AccountId is (\S{1,128})$/.exec(

@@ -20,11 +20,11 @@ import { fold, type Meaning, meaningOf } from './payment-words.ts';
 
 /** A success is understood if every member is known, and it needs evidence that is about this payment. */
 
-/** The meaning of an answer, and its members that are not known. */
+/** The meaning of an answer, and its unknown members. */
 export interface Finding {
   readonly meaning: Meaning | null;
   readonly names: readonly string[];
-  /** The settings that would help, if the names do not tell. */
+  /** The settings that would help, if the names do not show it. */
   readonly hint?: string | undefined;
   /** The bank's code in a refusal that is not understood, if there is one. */
   readonly code?: string | undefined;
@@ -120,10 +120,10 @@ export function namesAnother([name, value]: Member, sent: Sent): boolean {
   return /^(?:accountid|thisaccount)$/.test(folded) && isSame(value, sent.accountId, idText) === false;
 }
 
-/** The folded name of the list of transaction requests. */
+/** Matches the name of the list of transaction requests, without `-`, `_` and case. */
 export const requestsName = /^transactionrequests?$/;
 
-/** The answer to putTransactionsRequestAccount is judged by its entry for this payment. */
+/** Reads the answer to putTransactionsRequestAccount, whose entry for this payment decides. */
 function readRequests(value: unknown, about: About): Finding {
   const around = isObject(value) ? value : {};
   const key = Object.keys(around).find((name) => requestsName.test(fold(name)));
@@ -135,7 +135,7 @@ function readRequests(value: unknown, about: About): Finding {
     return finding(isAccepted ? 'accepted' : null, key === undefined ? Object.keys(around) : [key]);
   }
   const found = readObject(own, { ...about, isEntry: true });
-  // Members next to the list are about the whole answer.
+  // Members next to the list concern the whole answer.
   const { [key ?? '']: _, ...rest } = key === undefined ? {} : around;
   const whole = isEmptyContainer(rest) ? finding('done') : readObject(rest, about);
   const isWhole = whole.names.length === 0 && (whole.meaning ?? 'done') === 'done';
@@ -160,7 +160,7 @@ function repeatsPayment(entry: Members, { toAccountId, toBankId, amount, currenc
   const value = foldedOf(body.value);
   const account =
     toAccountId === null ? !isEmptyText(to.accountid) || null : isSame(to.accountid, toAccountId, idText);
-  // An amount in an unknown form may be this one.
+  // An amount in an unknown form may be the sent one.
   const isAmount =
     decimal(scalarOf(value.amount) ?? '') === null ? null : isSame(value.amount, amount, decimal);
   const isCurrency = isSame(value.currency, currency, idText);
@@ -173,7 +173,7 @@ const foldedOf = (value: unknown): Members =>
     ? Object.fromEntries(Object.entries(value).map(([name, member]) => [fold(name), member]))
     : {};
 
-/** Whether a member of an object, or a value that is no object, speaks of a failure. */
+/** Whether a member of an object, or a value other than an object, suggests a failure. */
 export const speaksOfFailure = (value: unknown, options: ReadOptions): boolean =>
   options.isLong ||
   Object.entries(isObject(value) ? value : { value }).some((member) =>

@@ -19,7 +19,10 @@ import {
 
 type Path = readonly string[];
 
-/** A path into the list of transaction requests is for putTransactionsRequestAccount; every other path is for both operations. */
+/**
+ * A path into the list of transaction requests applies only to putTransactionsRequestAccount; every other path applies to both
+ * operations.
+ */
 export function bankWordsFor({ envelope }: Operation, words: BankWords): BankWords {
   const isOther = (path: Path | undefined) => envelope === null && requestsName.test(fold(path?.[0] ?? ''));
   return {
@@ -61,13 +64,13 @@ export function readPaths({ value }: AnswerBody, options: ReadOptions): Finding 
 
 const nameOf = (path: Path = []): string => path.join('.');
 
-/** Booleans count only if the operator lists them. */
+/** Booleans have a meaning only if the operator lists them. */
 const meaningAt = (value: unknown, about: About): Meaning | null =>
   typeof value === 'boolean'
     ? (words.taughtMeaning(String(value), about.bankWords) ?? null)
     : statusMeaning(value, about);
 
-/** A member that lies beside the paths, and its own path. */
+/** A member that is not on one of the paths, with its own path. */
 interface Beside {
   readonly path: Path;
   readonly member: Member;
@@ -93,7 +96,7 @@ function isStrange(beside: readonly Beside[], about: About): (one: Beside) => bo
   const isDone = meanings.length > 0 && meanings.every((meaning) => meaning === 'done');
   return ({ member: [name, value] }) => {
     const folded = fold(name);
-    // Whether they speak of a failure is asked for all members.
+    // All members are checked for words of a failure.
     if (words.failureName.test(folded) || (words.successName.test(folded) && value === true)) return false;
     return !isKnown(folded, value, { ...about, stated: isDone ? 'done' : null });
   };
