@@ -7,14 +7,14 @@ import { badUserInput } from '../errors.ts';
 import { hashCaller, hashPayer, type Payer, recordId, sha256 } from './caller.ts';
 
 /**
- * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
+ * The states of a payment. PENDING: stored before the request leaves; the payment may have been sent. UNKNOWN: the bank may have
  * executed it; it is never sent again.
  */
 export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;
 const paymentState = z.enum(paymentStates);
 export type PaymentState = z.infer<typeof paymentState>;
 
-/** Whether nothing but the end of the retention follows this state. */
+/** Whether only the end of the retention can follow this state. */
 export const isFinished = (state: string): boolean => state === 'DONE' || state === 'REJECTED';
 
 /** One change of a payment's state, for its history. Unknown fields are absent. */
@@ -57,7 +57,7 @@ export const paymentRecord = z.object({
   /** The paying account, which is in the path. */
   bankId: z.string(),
   accountId: z.string(),
-  /** The payee's account, as far as the request names it. */
+  /** The payee's account, if the request names it. */
   toBankId: z.string().nullable(),
   toAccountId: z.string().nullable(),
   currency: z.string().nullable(),
@@ -67,7 +67,7 @@ export const paymentRecord = z.object({
   description: z.string().nullable(),
   /** Chosen by the client, as it was sent. */
   idempotencyKey: z.string(),
-  /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
+  /** The Track-ID of the request to the bank. It also identifies the attempt that may write the outcome. */
   trackId: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -96,11 +96,11 @@ export const paymentRecord = z.object({
 });
 export type PaymentRecord = Readonly<z.infer<typeof paymentRecord>>;
 
-/** Whether it is not known what a payment was, nor how it ended: its record is damaged, and no operator has settled it yet. */
+/** Whether neither the payment nor its outcome is known, because the record is damaged and no operator has settled it yet. */
 export const isUnreadable = ({ damaged, state }: Pick<PaymentRecord, 'damaged' | 'state'>): boolean =>
   damaged === true && !isFinished(state);
 
-/** How a payment ended, as far as bankql knows. */
+/** The known outcome of a payment. */
 export interface PaymentOutcome
   extends Pick<PaymentRecord, 'answer' | 'code' | 'status' | 'message' | 'bankText'> {
   readonly state: Exclude<PaymentState, 'PENDING'>;
@@ -139,7 +139,7 @@ const sentDetails = [
   'amount',
 ] as const satisfies (keyof PaymentRecord)[];
 
-/** Whether an attempt repeats the request of an earlier record with the same key, as far as that record tells. */
+/** Whether an attempt repeats the request of an earlier record with the same key, as far as the record contains that request. */
 export function isSameRequest(earlier: PaymentRecord, attempt: PaymentRecord): boolean {
   if (earlier.damaged)
     return earlier.accountId === attempt.accountId && earlier.toAccountId === attempt.toAccountId;
@@ -164,7 +164,7 @@ export function pendingRecord(
   const { operation, path, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
-  // Without the prefix of the bank's address: the operator may change that.
+  // The prefix of the bank's address is left out, because the operator may change it.
   const requestFingerprint = sha256([operation.id, request.method, path, request.body]);
   return {
     ...details,
@@ -213,7 +213,7 @@ export interface PaymentInput {
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   const { description, to, value } = body;
   const { amount, currency } = value ?? {};
-  // Longer texts are not stored, logged or sent.
+  // Texts that are longer are not stored, logged or sent.
   for (const [given, longest, name, argument] of [
     [amount, 64, 'amount', 'value.amount'],
     [currency, 16, 'currency', 'value.currency'],
@@ -236,7 +236,7 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   };
 }
 
-/** Every text of a request: banks repeat them, but not as the id that they give to a payment. */
+/** All texts of a request. A bank may repeat them, but not as the id that it gives to a payment. */
 export function textsOf({
   ids,
   body,

@@ -94,7 +94,7 @@ export function transferOrder(
 
 type Order = ReturnType<typeof transferOrder>;
 
-/** The cents that an account holds. */
+/** The balance of an account, in cents. */
 const heldBy = ({ balance }: Account): bigint =>
   centsOf('balance.amount', balance?.amount ?? '0', balance?.currency);
 
