@@ -15,7 +15,7 @@ export { version } from './version.ts';
 export interface Bankql {
   /** The address, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
   readonly url: string;
-  /** Reloads the manifest, the keys and the certificates, as SIGHUP does. Never rejects. */
+  /** Reloads the manifest, the tools for agents, the keys and the certificates, as SIGHUP does. Never rejects. */
   reload(): Promise<void>;
   /** Lets requests and payments in progress end, and closes the server. */
   stop(): Promise<void>;

@@ -56,6 +56,7 @@ const inApp = [
   'executor',
   'graphql',
   'http',
+  'agents',
   'telemetry',
   'sandbox',
   'config',
@@ -87,7 +88,18 @@ const layers: Record<string, readonly string[]> = {
     'executor',
   ],
   graphql: [...inGraphql, 'plain-text.ts', 'contract'],
-  http: [...inGraphql, 'graphql'],
+  http: [...inGraphql, 'is-object.ts', 'graphql'],
+  agents: [
+    'version.ts',
+    'errors.ts',
+    'is-object.ts',
+    'plain-text.ts',
+    'payments',
+    'executor',
+    'schema',
+    'graphql',
+    'http',
+  ],
   telemetry: [
     'version.ts',
     'errors.ts',
@@ -124,7 +136,7 @@ const layers: Record<string, readonly string[]> = {
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← graphql ← http ← telemetry ← app ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← graphql ← http ← agents, telemetry ← app ← commands ← main; executor ← schema; contract ← sandbox ← config, commands; bank, payments ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const [file, targets] of imports) {
     for (const imported of targets) {

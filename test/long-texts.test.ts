@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bankText, redact } from '../src/bank/errors.ts';
 import { parseWithin } from '../src/graphql/limits.ts';
-import { transactionIdsOf } from '../src/schema/transaction-request.ts';
+import { transactionIdsOf } from '../src/schema/request-search.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 
 /** The time for texts whose length others choose grows at most linearly. */

@@ -129,9 +129,7 @@ async function start(
   const metricsServer =
     isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
   closers.push(() => metricsServer?.close());
-  signal?.throwIfAborted();
-  // The last asynchronous step: as soon as the server listens, it gets requests, and SIGTERM has to let them end.
-  const server = await serve({
+  const serving = {
     ...telemetry,
     ...config.server,
     ...embedding,
@@ -152,7 +150,12 @@ async function start(
       callerHash: createCallerHashes(() => store.secret),
       logsTexts: config.persisted?.only === 'log',
     }),
-  });
+  };
+  const tools =
+    config.tools && (await (await import('./tools.ts')).openTools(config, { serving, store, ...log }));
+  signal?.throwIfAborted();
+  // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
+  const server = await serve({ ...serving, tools: tools?.endpoint });
   closers.push((options) => server.close(options));
   telemetry.watchHeld(
     (resource) => (resource === 'connections' ? bank.held() : server.held[resource]),
@@ -175,10 +178,12 @@ async function start(
     reload: createReload(logger, {
       'persisted documents':
         config.persisted && (async () => server.replaceDocuments(await readPersisted(config, schema))),
+      'tools for agents': tools?.reload ?? null,
       'token keys':
         byToken &&
         (async () => {
-          if (!(await byToken.reloadKeys())) throw new Error('the keys cannot be fetched');
+          const reloaded = await Promise.all([byToken.reloadKeys(), tools?.reloadKeys?.() ?? true]);
+          if (reloaded.includes(false)) throw new Error('the keys cannot be fetched');
         }),
       'bank certificates': reloadTls,
     }),

@@ -18,44 +18,42 @@ export interface GateEntry {
   refuse(caller: Caller): void;
 }
 
-/** The number of certain calls in progress, and its maximum. */
-interface Count {
-  taken: number;
+/** How many of certain calls are in progress, and how many wait. All counts have one class, because each call passes several. */
+class Count {
+  taken = 0;
+  waiting = 0;
+  /** How many have had to wait so far. */
+  waits = 0;
   readonly most: number;
-}
 
-/** The calls of one bank operation, and the number of waiting ones. */
-interface WaitedCount extends Count {
-  waiting: number;
-}
-
-/** The calls of one bank operation. */
-interface OperationCount extends WaitedCount {
-  readonly operation: string;
-  /** The number of calls that have had to wait so far. */
-  waits: number;
+  constructor(most: number) {
+    this.most = most;
+  }
 }
 
 /** The counts of a bank operation, for metrics. */
-export type OperationUsage = Readonly<OperationCount>;
+export interface OperationUsage extends Pick<Count, 'taken' | 'waiting' | 'waits'> {
+  readonly operation: string;
+}
 
-/** A verified caller, or all unverified callers of one network address. */
-interface Group extends Count {
-  /** The calls of the group by bank operation; null for a verified caller, for whom only the operation's own limit applies. */
-  readonly operations: Map<string, WaitedCount> | null;
-  /** The waiting callers; the first one is served next. */
+/** A proven caller, or all unproven callers of one remote address. */
+interface Group {
+  readonly count: Count;
+  /** The calls of the group by bank operation; null for a proven caller, to whom only the operation's own limit applies. */
+  readonly operations: Map<string, Count> | null;
+  /** The callers that wait; the first one is served next. */
   readonly waiting: Set<CallerQueue>;
 }
 
 /** The calls of one caller, kept for as long as the caller is known. */
-interface CallerQueue extends Count {
+interface CallerQueue {
   readonly caller: Caller;
   readonly group: Group;
+  readonly count: Count;
   /** The counts that include a call of the caller, by bank operation. */
   readonly places: Map<string, readonly Count[]>;
   /** The waiting calls by bank operation, in the order of their arrival; the first operation is served next. */
   readonly waiting: Map<string, Set<GateEntry>>;
-  waitingCalls: number;
 }
 
 interface GateOptions {
@@ -75,7 +73,7 @@ const operationShare = 3 / 4;
 const done = Promise.resolve();
 
 /** Whether a waiting call may fit: the calls of a saturated operation are not looked at, however many wait. */
-function mayFit(operations: ReadonlyMap<string, WaitedCount>): boolean {
+function mayFit(operations: ReadonlyMap<string, Count>): boolean {
   for (const { waiting, taken, most } of operations.values()) if (waiting > 0 && taken < most) return true;
   return false;
 }
@@ -105,19 +103,18 @@ export class Gate {
   readonly #mostOfCaller: number;
   readonly #mostOfOperationOfGroup: number;
   /** Bounded: the contract has a fixed number of operations. */
-  readonly #operations = new Map<string, OperationCount>();
+  readonly #operations = new Map<string, Count>();
   readonly #queues = new WeakMap<Caller, CallerQueue>();
   /** By the verified caller, or by the network address of unverified callers. */
   readonly #groups = new WeakMap<Caller, Group>();
   /** The groups with waiting calls; the first one is served next. */
   readonly #waiting = new Set<Group>();
-  #waitingCalls = 0;
   #isServing = false;
   #isFreed = false;
 
   constructor({ max, maxWaiting }: GateOptions) {
     const partOf = (most: number, share: number) => Math.max(1, Math.floor(most * share));
-    this.#all = { taken: 0, most: max };
+    this.#all = new Count(max);
     this.#maxWaiting = maxWaiting;
     this.#mostOfOperation = partOf(max, operationShare);
     this.#mostOfCaller = partOf(max, callerShare);
@@ -125,7 +122,9 @@ export class Gate {
   }
 
   get usage(): readonly OperationUsage[] {
-    return [...this.#operations.values()];
+    return Array.from(this.#operations, ([operation, { taken, waiting, waits }]) => {
+      return { operation, taken, waiting, waits };
+    });
   }
 
   /** The number of calls in progress. */
@@ -197,25 +196,21 @@ export class Gate {
   }
 
   #newPlaces(operation: string, queue: CallerQueue): readonly Count[] {
-    const { group } = queue;
-    const own = [this.#all, this.#operationOf(operation), queue];
-    const most = this.#mostOfOperationOfGroup;
-    const ofGroup =
-      group.operations && getOrMake(group.operations, operation, () => ({ taken: 0, most, waiting: 0 }));
-    const places = ofGroup === null ? own : [...own, group, ofGroup];
+    const { count, group } = queue;
+    const places = [this.#all, this.#operationOf(operation), count];
+    if (group.operations !== null) {
+      const most = this.#mostOfOperationOfGroup;
+      places.push(
+        group.count,
+        getOrMake(group.operations, operation, () => new Count(most)),
+      );
+    }
     queue.places.set(operation, places);
     return places;
   }
 
-  #operationOf(operation: string): OperationCount {
-    const most = this.#mostOfOperation;
-    return getOrMake(this.#operations, operation, () => ({
-      operation,
-      taken: 0,
-      most,
-      waiting: 0,
-      waits: 0,
-    }));
+  #operationOf(operation: string): Count {
+    return getOrMake(this.#operations, operation, () => new Count(this.#mostOfOperation));
   }
 
   #queueOf(caller: Caller): CallerQueue {
@@ -225,17 +220,13 @@ export class Gate {
   #newQueue(caller: Caller): CallerQueue {
     const most = this.#mostOfCaller;
     const group = getOrMake(this.#groups, caller.peer ?? caller, () => ({
-      taken: 0,
-      most,
-      operations: caller.peer === null ? null : new Map<string, WaitedCount>(),
+      count: new Count(most),
+      operations: caller.peer === null ? null : new Map<string, Count>(),
       waiting: new Set<CallerQueue>(),
     }));
-    const queue = {
-      ...{ caller, group, taken: 0, most },
-      ...{ places: new Map(), waiting: new Map(), waitingCalls: 0 },
-    };
+    const queue = { caller, group, count: new Count(most), places: new Map(), waiting: new Map() };
     this.#queues.set(caller, queue);
-    caller.calls.push(queue);
+    caller.calls.push(queue.count);
     return queue;
   }
 
@@ -243,43 +234,37 @@ export class Gate {
     const { waitsFor } = entry;
     const operation = entry.operation.id;
     if (waitsFor.includes(queue)) return;
-    if (waitsFor.length === 0) {
-      const count = this.#operationOf(operation);
-      count.waiting++;
-      count.waits++;
-    }
-    const ofGroup = queue.group.operations?.get(operation);
-    if (ofGroup !== undefined) ofGroup.waiting++;
+    for (const count of this.#placesOf(operation, queue)) count.waiting++;
+    const ofOperation = this.#operationOf(operation);
+    if (waitsFor.length === 0) ofOperation.waits++;
+    // Several callers wait for one call.
+    else ofOperation.waiting--;
     entry.waitsFor = [...waitsFor, queue];
     getOrMake(queue.waiting, operation, () => new Set()).add(entry);
-    queue.waitingCalls++;
     queue.group.waiting.add(queue);
     this.#waiting.add(queue.group);
-    this.#waitingCalls++;
-    if (this.#waitingCalls > this.#maxWaiting) this.#refuseOne(entry, queue);
+    if (this.#all.waiting > this.#maxWaiting) this.#refuseOne(entry, queue);
   }
 
   #dequeue(entry: GateEntry, queue: CallerQueue): void {
     const operation = entry.operation.id;
     const entries = queue.waiting.get(operation);
     if (!entries?.delete(entry)) return;
-    if (entries.size === 0) queue.waiting.delete(operation);
-    queue.waitingCalls--;
-    this.#waitingCalls--;
-    const { group } = queue;
-    const ofGroup = group.operations?.get(operation);
-    if (ofGroup !== undefined) ofGroup.waiting--;
-    if (queue.waitingCalls === 0) group.waiting.delete(queue);
-    if (group.waiting.size === 0) this.#waiting.delete(group);
+    for (const count of this.#placesOf(operation, queue)) count.waiting--;
     entry.waitsFor = entry.waitsFor.filter((waiting) => waiting !== queue);
-    if (entry.waitsFor.length === 0) this.#operationOf(operation).waiting--;
+    // Another caller still waits for the call.
+    if (entry.waitsFor.length > 0) this.#operationOf(operation).waiting++;
+    const { group } = queue;
+    if (entries.size === 0) queue.waiting.delete(operation);
+    if (queue.waiting.size === 0) group.waiting.delete(queue);
+    if (group.waiting.size === 0) this.#waiting.delete(group);
   }
 
   /** Refuses a call of the caller with the most waiting calls; of equal callers, the call that has just asked. */
   #refuseOne(asking: GateEntry, askingQueue: CallerQueue): void {
     let longest = askingQueue;
     for (const group of this.#waiting)
-      for (const queue of group.waiting) if (queue.waitingCalls > longest.waitingCalls) longest = queue;
+      for (const queue of group.waiting) if (queue.count.waiting > longest.count.waiting) longest = queue;
     const entry = longest === askingQueue ? asking : lastOf(longest);
     this.#dequeue(entry, longest);
     entry.refuse(longest.caller);
@@ -294,11 +279,12 @@ export class Gate {
     if (this.#isServing) return;
     this.#isServing = true;
     const errors: unknown[] = [];
-    while (this.#isFreed) {
+    while (this.#isFreed && mayFit(this.#operations)) {
       this.#isFreed = false;
       for (const group of this.#waiting) {
-        if (this.#all.taken >= this.#all.most || !mayFit(this.#operations)) break;
-        if (group.taken >= group.most || (group.operations !== null && !mayFit(group.operations))) continue;
+        const { count, operations } = group;
+        if (this.#all.taken >= this.#all.most) break;
+        if (count.taken >= count.most || !mayFit(operations ?? this.#operations)) continue;
         try {
           // The group moves to the end: other groups are served before its next call.
           if (this.#serveOne(group) && this.#waiting.delete(group)) this.#waiting.add(group);
@@ -314,7 +300,7 @@ export class Gate {
   /** Lets the first fitting call of a group through. Returns whether there was one. */
   #serveOne(group: Group): boolean {
     for (const queue of group.waiting) {
-      if (queue.taken >= queue.most) continue;
+      if (queue.count.taken >= queue.count.most) continue;
       for (const [operation, entries] of queue.waiting) {
         const [entry] = entries;
         if (entry === undefined || !this.#letThrough(entry, queue)) continue;

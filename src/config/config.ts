@@ -130,7 +130,12 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     rateLimit: values.RATE_LIMIT ?? null,
     /** The manifests of documents that requests name by id; null for none. */
     persisted,
-    // GraphiQL is off if the server accepts only persisted documents, because GraphiQL sends documents as texts.
+    /** The folder of tools for agents; null for none. */
+    tools:
+      values.MCP_DOCUMENTS === undefined
+        ? null
+        : { folder: values.MCP_DOCUMENTS, url: values.MCP_URL ?? null },
+    // GraphiQL needs a server that accepts documents' texts.
     graphiql: explores && persisted?.only !== true,
     /** Whether a request may ask for a list of its REST calls. */
     explains: explores,
@@ -195,6 +200,7 @@ function identityOf(values: Values): JwtOptions | null {
     algorithms: jwtAlgorithms,
     providerClaim,
     authIdClaim,
+    refusedAudience: values.MCP_URL ?? null,
     paymentScope: values.IDENTITY_PAYMENT_SCOPE ?? null,
     claims: Object.values(viewerOf(values)).flatMap((template) =>
       template === null ? [] : claimsOf(template),

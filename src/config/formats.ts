@@ -215,6 +215,21 @@ export const collectorAddress = httpAddress(collectorRemedy)
   .refine((text) => !hasUserinfo(new URL(text)) && !/[?#]/.test(text), collectorRemedy)
   .optional();
 
+const toolsRemedy =
+  'give the address of /mcp as agents know it, such as https://api.example/mcp: https or on loopback, without credentials, ? and #.';
+
+/** The address of the tools for agents, which is also the audience of their tokens. */
+export const toolsAddress = httpAddress(toolsRemedy)
+  .refine((text) => {
+    const url = new URL(text);
+    const isSafe = url.protocol === 'https:' || isLoopback(url.hostname);
+    // In one form only, because it is compared with the aud of tokens.
+    return (
+      isSafe && url.pathname.endsWith('/mcp') && url.href === text && !hasUserinfo(url) && !/[?#]/.test(text)
+    );
+  }, toolsRemedy)
+  .optional();
+
 const proxyRemedy = 'give an address such as http://proxy.example:3128.';
 
 export const proxyAddress = httpAddress(proxyRemedy)

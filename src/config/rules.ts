@@ -21,6 +21,7 @@ export function contradictions(environment: Environment, values: Values) {
   checkPorts(values, refuse);
   checkBank(values, refuse);
   checkCallers(values, refuse);
+  checkTools(values, refuse);
   checkWorkersAndStore(values, refuse);
   // Node's own variable accepts every certificate: anybody on the way could answer as the bank, or as the issuer of tokens.
   if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0' && values.BANK_BASE_URL !== undefined)
@@ -111,6 +112,7 @@ const onlyForTokens = [
   'IDENTITY_AUDIENCE',
   'IDENTITY_CLAIMS',
   'IDENTITY_PAYMENT_SCOPE',
+  'MCP_URL',
 ] as const;
 
 function checkCallers(values: Values, refuse: Refuse): void {
@@ -132,6 +134,32 @@ function checkCallers(values: Values, refuse: Refuse): void {
   for (const name of onlyForTokens) if (values[name] !== undefined) refuse(name, `it ${why}`, 'IDENTITY');
   for (const name of Object.values(viewerVariables))
     if (claimsOf(values[name] ?? '').length > 0) refuse(name, `{claim:name} ${why}`, 'IDENTITY');
+}
+
+function checkTools({ MCP_DOCUMENTS, MCP_URL, ...values }: Values, refuse: Refuse): void {
+  const { IDENTITY, IDENTITY_AUDIENCE, BANK_BASE_URL } = values;
+  if (MCP_DOCUMENTS !== undefined && BANK_BASE_URL !== undefined && IDENTITY !== 'jwt')
+    refuse(
+      'MCP_DOCUMENTS',
+      'with a bank, agents need tokens: set IDENTITY=jwt and MCP_URL.',
+      'IDENTITY',
+      'BANK_BASE_URL',
+    );
+  if (MCP_DOCUMENTS !== undefined && IDENTITY === 'jwt' && MCP_URL === undefined)
+    refuse(
+      'MCP_URL',
+      'MCP_DOCUMENTS and IDENTITY=jwt need the address of /mcp, which is the aud of agents’ tokens: with the tokens of apps, an agent could pay at /graphql without a question.',
+      'MCP_DOCUMENTS',
+      'IDENTITY',
+    );
+  if (MCP_URL !== undefined && MCP_DOCUMENTS === undefined)
+    refuse('MCP_URL', 'name the folder of tools with MCP_DOCUMENTS.', 'MCP_DOCUMENTS');
+  if (MCP_URL !== undefined && MCP_URL === IDENTITY_AUDIENCE)
+    refuse(
+      'MCP_URL',
+      'give another value than IDENTITY_AUDIENCE: with a token for both, an agent could pay at /graphql without a question.',
+      'IDENTITY_AUDIENCE',
+    );
 }
 
 function checkWorkersAndStore(values: Values, refuse: Refuse): void {

@@ -27,6 +27,7 @@ import {
   scopeWord,
   storeAddress,
   subscriptionKey,
+  toolsAddress,
   viewerTemplate,
   wholeNumber,
   workerCount,
@@ -83,7 +84,7 @@ export const sections = {
       'the proxy to the bank, such as `http://user:password@proxy.example:3128`, and to an https `IDENTITY_JWKS_URL` outside of loopback. bankql does not use `HTTPS_PROXY`',
     ),
     BANK_KEEP_ALIVE: flag(true).describe(
-      'keep connections for reads open and use them for the next read; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
+      'use connections for reads again; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
     ),
     BANK_CONNECTIONS: wholeNumber(64, 1, 10_000).describe(
       'the maximum number of connections to the bank for reads, and the same number for writes; the workers share them',
@@ -142,6 +143,8 @@ export const sections = {
     PERSISTED_ONLY: flagOrLog.describe(
       'accept only documents of the manifests; `log` accepts others too, and names them in the log',
     ),
+    MCP_DOCUMENTS: anyText.describe("a folder of agents' tools, in `.graphql` files ([how](agents.md))"),
+    MCP_URL: toolsAddress.describe("the public address of `/mcp`, and the `aud` of agents' tokens"),
   },
   Payments: {
     STATE_URL: storeAddress.meta({

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { id, reference, text, textOrArray } from './common-schemas.ts';
+import { namedObject } from './interpretations.ts';
 import { get, operation, put } from './operation.ts';
+import { otherAccount } from './other-account.ts';
 import { bodyOf, record } from './record.ts';
 import { accountRef, amount, dateText, money } from './shared-parts.ts';
 
@@ -78,6 +80,10 @@ export const transaction = record('Transaction', 'A transaction, as seen through
   uuid: text.nullish().describe('The UUID of the transaction.'),
 });
 export type Transaction = z.infer<typeof transaction>;
+
+/** The counterparty of a transaction: some banks write it whole instead of its id. */
+export const counterpartyIn = (record: Transaction) =>
+  otherAccount.safeParse(namedObject(record, 'other_account')).data;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */
 const makeTransactionBody = z.strictObject({

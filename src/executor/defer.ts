@@ -70,7 +70,7 @@ export class DeferredFragment extends PendingRoot {
     return this.container.path;
   }
 
-  get place() {
+  get pathAndLabel() {
     const { path, plan } = this;
     return {
       path: responsePathAsArray(path),
@@ -212,13 +212,13 @@ export class Fragments {
       this.#announced.delete(fragment);
       this.#pending--;
       delivered.push(fragment);
-      if (!fragment.isNulled) pending.push(...this.#announce(fragment.deferred));
+      pending.push(...this.#announce(fragment.deferred));
     }
     if (delivered.length === 0) return null;
     const hasNext = this.#announced.size > 0;
     if (this.#form === '20220824') {
-      const parts = delivered.map(({ place, wholeData, errors }) => ({
-        ...place,
+      const parts = delivered.map(({ pathAndLabel, wholeData, errors }) => ({
+        ...pathAndLabel,
         data: wholeData,
         ...errorsOf(errors),
       }));
@@ -247,7 +247,7 @@ export class Fragments {
 
   #announcement(pending: readonly DeferredFragment[]): Pick<IncrementalResult, 'pending'> {
     if (this.#form !== 'v0.2' || pending.length === 0) return {};
-    return { pending: pending.map(({ id, place }) => ({ id, ...place })) };
+    return { pending: pending.map(({ id, pathAndLabel }) => ({ id, ...pathAndLabel })) };
   }
 
   /** The last result, which replaces one that cannot be delivered. */

@@ -230,12 +230,13 @@ interface IndexedList {
 }
 
 const isIndexed = (list: object): list is IndexedList =>
-  Array.isArray(list) || ('at' in list && typeof list.at === 'function' && 'length' in list);
+  Array.isArray(list) ||
+  ('at' in list && typeof list.at === 'function' && 'length' in list && Number.isSafeInteger(list.length));
 
 const isIterable = (value: unknown): value is Iterable<unknown> & object =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** The entries are charged before they are created. */
+/** The entries are charged before they are made; those of a list that does not know its length, as they are read. */
 function completeList(plan: ValuePlan, value: unknown, place: Place): unknown {
   if (!isIterable(value))
     throw new GraphQLError(

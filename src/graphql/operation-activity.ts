@@ -12,7 +12,7 @@ export type ObservedOperation = Pick<
 
 interface AnsweredResult {
   readonly status: number;
-  readonly body: string | Buffer;
+  readonly bytes: number;
   readonly result: ExecutionResult;
 }
 
@@ -25,10 +25,13 @@ interface Payload {
 }
 
 /**
- * How a request for GraphQL ended. `partial`: the answer has errors and data. `failed`: it has only errors, or bankql broke it
- * off.
+ * How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. A tool for agents
+ * that pays is `asked` if its answer is the question, and `not agreed` if the person declined.
  */
-type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
+type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left' | ToolOutcome;
+
+/** How a call of a tool ended without an answer of its operation. */
+export type ToolOutcome = 'asked' | 'not agreed';
 
 /** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */
 export class OperationActivity implements ReadUsage {
@@ -80,11 +83,18 @@ export class OperationActivity implements ReadUsage {
   }
 
   /** Records the answer; a later answer replaces it. */
-  answered({ status, body, result: { data, errors } }: AnsweredResult): void {
+  answered({ status, bytes, result: { data, errors } }: AnsweredResult): void {
     this.status = status;
-    this.bytes = Buffer.byteLength(body);
+    this.bytes = bytes;
     const hasData = Object.values(data ?? {}).some((field) => field !== null);
     this.#conclude([...codesOf(errors), ...this.#codesInData], hasData);
+  }
+
+  /** Records the answer around that of a tool. `outcome`: null if its operation was executed, and `answered` was called. */
+  answeredTool(status: number, bytes: number, outcome: 'ok' | ToolOutcome | null): void {
+    this.status = status;
+    this.bytes = bytes;
+    if (outcome !== null) this.outcome = outcome;
   }
 
   /** Records that one of several results is sent. */

@@ -34,6 +34,8 @@ export interface OperationRequest {
   readonly holder?:
     | Pick<RequestHolder, 'isMutation' | 'isAbandoned' | 'signal' | 'takeValues' | 'reserveRoom'>
     | undefined;
+  /** Makes its payments (default: the payment service of the server). */
+  readonly payments?: PaymentService | undefined;
   /** Records the operation's activity (default: nothing is recorded). */
   readonly activity?: OperationActivity | null | undefined;
 }
@@ -81,7 +83,7 @@ export class OperationContext
     this.budget = new AnswerBudget(services.answerLimits, request.holder);
     this.maxBytes = services.answerLimits.bytes;
     this.defaults = services.defaults;
-    this.payments = services.payments;
+    this.payments = request.payments ?? services.payments;
   }
 
   /**

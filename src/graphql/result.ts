@@ -50,10 +50,9 @@ export class BoundedResult implements ExecutionResult {
     return this.#options.isCacheable === true && this.errors === undefined && this.extensions === undefined;
   }
 
-  /** Whether the result's JSON is short enough. A JSON with few characters is accepted without counting its bytes. */
-  fits(json: string | Buffer): boolean {
-    const { maxBytes } = this.#options;
-    return json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes;
+  /** Whether JSON of this length is short enough. */
+  fits(bytes: number): boolean {
+    return bytes <= this.#options.maxBytes;
   }
 
   /** The answer that replaces this result: for `error` or, by default, because the JSON is too long. */

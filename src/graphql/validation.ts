@@ -2,11 +2,13 @@ import {
   type ASTVisitor,
   type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLSchema,
   getNamedType,
   isIntrospectionType,
   Kind,
+  type OperationDefinitionNode,
   type SelectionNode,
   specifiedRules,
   type ValidationContext,
@@ -147,15 +149,35 @@ function deliveryOf({ directives = [] }: SelectionNode, outer: Delivery): Delive
 }
 
 /**
- * Refuses a payment whose document defers every field that shows its failure: its first result would look like a success.
- * A payment whose document selects no such field fails as an error of its field (payment-mutations.ts).
+ * When the fields are delivered that show the failure of each payment of an operation: userErrors, and payment { state }. By the
+ * response names of the payments.
  */
-function SeenPaymentRule(context: ValidationContext): ASTVisitor {
-  const fields = context.getSchema().getMutationType()?.getFields() ?? {};
-  const fragments = fragmentsOf(context.getDocument());
+export function paymentDeliveries(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+): ReadonlyMap<string, ReadonlySet<Delivery>> {
+  const fields = schema.getMutationType()?.getFields() ?? {};
+  const shown = new Map<string, Set<Delivery>>();
+  const eachField = eachDeliveredField(fragments);
+  eachField(operation, 'first', (payment, outer) => {
+    const field = fields[payment.name.value];
+    if (field === undefined || !isPayment(field)) return;
+    const deliveries = getOrMake(shown, payment.alias?.value ?? payment.name.value, () => new Set());
+    eachField(payment, outer, (node, delivery) => {
+      if (node.name.value === 'userErrors') deliveries.add(delivery);
+      if (node.name.value !== 'payment') return;
+      eachField(node, delivery, (member, own) => {
+        if (member.name.value === 'state') deliveries.add(own);
+      });
+    });
+  });
+  return shown;
+}
 
-  /** Visits the fields of an object. The fields of a named fragment are visited once for each Delivery of the fragment. */
-  function eachField(
+/** Visits the fields of an object; those of a named fragment once for each way in which it may be delivered. */
+function eachDeliveredField(fragments: Readonly<Record<string, FragmentDefinitionNode>>) {
+  return function eachField(
     { selectionSet }: Pick<FieldNode, 'selectionSet'>,
     outer: Delivery,
     visit: (node: FieldNode, delivery: Delivery) => void,
@@ -170,26 +192,19 @@ function SeenPaymentRule(context: ValidationContext): ASTVisitor {
         eachField(fragments[node.name.value] ?? {}, delivery, visit, entered);
       }
     }
-  }
+  };
+}
 
+/**
+ * Refuses a payment whose document defers every field that shows its failure: its first result would look like a success.
+ * A payment whose document selects no such field fails as an error of its field (payment-mutations.ts).
+ */
+function SeenPaymentRule(context: ValidationContext): ASTVisitor {
+  const fragments = fragmentsOf(context.getDocument());
   return {
     OperationDefinition(operation) {
       if (operation.operation !== 'mutation') return;
-      /** For each payment: when the fields that show its failure are delivered. */
-      const shown = new Map<string, Set<Delivery>>();
-      eachField(operation, 'first', (payment, outer) => {
-        const field = fields[payment.name.value];
-        if (field === undefined || !isPayment(field)) return;
-        const deliveries = getOrMake(shown, payment.alias?.value ?? payment.name.value, () => new Set());
-        eachField(payment, outer, (node, delivery) => {
-          if (node.name.value === 'userErrors') deliveries.add(delivery);
-          if (node.name.value !== 'payment') return;
-          eachField(node, delivery, (member, own) => {
-            if (member.name.value === 'state') deliveries.add(own);
-          });
-        });
-      });
-      for (const [name, deliveries] of shown)
+      for (const [name, deliveries] of paymentDeliveries(context.getSchema(), operation, fragments))
         if (deliveries.has('later') && !deliveries.has('first'))
           context.reportError(
             new GraphQLError(

@@ -44,7 +44,7 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
 }
 
 /** The part of a Fetch request that plugins read. */
-type PluginRequest = Pick<Request, 'method' | 'url'> & {
+export type FetchRequestPart = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
 };
 
@@ -139,8 +139,8 @@ export function createBankqlYoga(options: YogaOptions) {
     ],
   });
 
-  function resultOf(params: unknown, request: OperationRequest, fetchRequest: PluginRequest) {
-    // The client may have left while the operation waited for its turn.
+  function resultOf(params: unknown, request: OperationRequest, fetchRequest: FetchRequestPart) {
+    // The operation may have waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
     const context = { bankql: new OperationContext(services, request) };
@@ -161,17 +161,17 @@ export function createBankqlYoga(options: YogaOptions) {
   function execute(
     params: unknown,
     request: OperationRequest & { readonly incremental?: undefined },
-    fetchRequest?: PluginRequest,
+    fetchRequest?: FetchRequestPart,
   ): ExecutionResult | Promise<ExecutionResult>;
   function execute(
     params: unknown,
     request: OperationRequest,
-    fetchRequest: PluginRequest,
+    fetchRequest: FetchRequestPart,
   ): Result | Promise<Result>;
   function execute(
     params: unknown,
     request: OperationRequest,
-    fetchRequest: PluginRequest = withoutHttp,
+    fetchRequest: FetchRequestPart = withoutHttp,
   ): Result | Promise<Result> {
     return slices.begin(request.credentials.caller, () => resultOf(params, request, fetchRequest));
   }
@@ -179,6 +179,10 @@ export function createBankqlYoga(options: YogaOptions) {
   return { execute, toErrorResult };
 }
 
-const withoutHttp: PluginRequest = { method: 'POST', url: 'http://bankql/graphql', headers: new Headers() };
+const withoutHttp: FetchRequestPart = {
+  method: 'POST',
+  url: 'http://bankql/graphql',
+  headers: new Headers(),
+};
 
 const asResult = (result: unknown) => result as Result;

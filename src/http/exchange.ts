@@ -12,10 +12,12 @@ export interface WholeAnswer {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body: Body;
+  /** The length of the body, if it is known. */
+  readonly bytes?: number;
 }
 
 /** An answer whose body is still being created. It is sent at the client's pace. */
-export interface StreamedAnswer extends Omit<WholeAnswer, 'body'> {
+export interface StreamedAnswer extends Omit<WholeAnswer, 'body' | 'bytes'> {
   readonly chunks: AsyncGenerator<string, void>;
 }
 
@@ -76,8 +78,7 @@ export class NodeExchange implements Exchange {
     if ('chunks' in answer) return writeStream(response, answer, common);
     // The client may have left while the answer was prepared.
     if (response.destroyed || response.headersSent) return;
-    const { status, headers, body } = answer;
-    const bytes = Buffer.byteLength(body);
+    const { status, headers, body, bytes = Buffer.byteLength(body) } = answer;
     response.writeHead(status, [...withCommon(headers, common), 'Content-Length', String(bytes)]);
     // For UTF-8, Node reserves three bytes a character; ASCII is the same in latin1.
     response.end(body, bytes === body.length ? 'latin1' : 'utf8');

@@ -1,12 +1,16 @@
+import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import type { RequestCredentials } from '../bank/credentials.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { RequestError, shownError } from '../graphql/errors.ts';
 import { explainHeader } from '../graphql/explain.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
+import type { OperationRequest } from '../graphql/operation-context.ts';
 import type { Result } from '../graphql/result.ts';
-import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
+import { createBankqlYoga, type FetchRequestPart, type YogaOptions } from '../graphql/yoga.ts';
+import { isObject } from '../is-object.ts';
 import { acceptedBy, notAcceptable } from './accept.ts';
 import { type Authenticate, identify } from './auth/authenticate.ts';
 import { bodyWasRead, ClientDisconnected, parseBodyParams, parseUrlParams } from './body.ts';
@@ -18,6 +22,25 @@ import { createRespond, type RespondOptions } from './respond.ts';
 import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
 import { streamOf, streamOfOne } from './stream.ts';
 
+/** The sender of a message to the tools for agents. */
+export interface ToolsSender {
+  readonly credentials: RequestCredentials;
+  readonly holder: NonNullable<OperationRequest['holder']>;
+  readonly activity: OperationActivity | null;
+  readonly request: Pick<Head, 'method' | 'headers'>;
+  /** The part of a Fetch request that plugins read. */
+  readonly fetchRequest: FetchRequestPart;
+}
+
+/** What serves the tools for agents (src/agents). */
+export interface ToolsEndpoint {
+  readonly authenticate: Authenticate;
+  /** Where agents get their tokens (RFC 9728), as JSON, and its path; null if they need none. */
+  readonly metadata: { readonly path: string; readonly json: string } | null;
+  /** Answers one message, and reports the answer to `activity`. Errors: RequestError, for what HTTP refuses. */
+  answer(message: Readonly<Record<string, unknown>>, sender: ToolsSender): Promise<WholeAnswer>;
+}
+
 export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondOptions {
   /** The path of GraphQL (default: `/graphql`). */
   readonly path?: string | undefined;
@@ -25,6 +48,8 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
   readonly authenticate: Authenticate;
+  /** Serves the tools for agents; null (the default): there are none. */
+  readonly tools?: ToolsEndpoint | null | undefined;
   readonly logger: Logger;
   /**
    * Why the process should not get requests, in a few words; null if it should. /ready answers 503 with this text (default: it
@@ -63,7 +88,8 @@ class ServedRequest implements RequestScope {
     this.exchange = exchange;
     this.requestId = requestId;
     this.headers = headers;
-    this.activity = (place === 'operation' && observer?.begin(requestId, exchange.request)) || null;
+    this.activity =
+      ((place === 'operation' || place === 'tools') && observer?.begin(requestId, exchange.request)) || null;
     this.#logger = logger;
     this.#observer = observer;
   }
@@ -98,10 +124,16 @@ class ServedRequest implements RequestScope {
 
 /** Creates `handle`, which every request passes, over node:http or Fetch. */
 export function createHandle(options: HandleOptions) {
-  const { http, maxRequestBytes, logger, onHttpRefusal } = options;
+  const { http, maxRequestBytes, logger, onHttpRefusal, tools = null } = options;
   const path = pathOf(options.path ?? '/graphql');
   const rules = { ...http, maxRequestBytes };
+  const toolsRules = { ...rules, onlyListedOrigins: true };
   const graphiql = options.graphiql && createGraphiQL(options.graphiql, options.explains === true);
+  const served = {
+    graphiql: graphiql !== undefined,
+    tools: tools !== null,
+    metadata: tools?.metadata?.path ?? null,
+  };
   const logForeignOrigin = createOriginLog(logger);
   let graphql = createGraphQL(options.persisted);
 
@@ -115,8 +147,8 @@ export function createHandle(options: HandleOptions) {
   function handle(exchange: Exchange): Promise<void> {
     const { request } = exchange;
     try {
-      const place = placeOf(request, path, graphiql !== undefined);
-      const { headers, requestId, refusal } = checkRequest(request, rules);
+      const place = placeOf(request, path, served);
+      const { headers, requestId, refusal } = checkRequest(request, place === 'tools' ? toolsRules : rules);
       if (place === null) exchange.refuse({ status: 404, headers, body: '' });
       else if (refusal?.status === 403) {
         logForeignOrigin(request.headers.origin ?? '');
@@ -124,11 +156,10 @@ export function createHandle(options: HandleOptions) {
       } else if (refusal === null && request.method === 'OPTIONS') {
         exchange.refuse({ status: 204, headers, body: '' });
       } else {
-        const served = new ServedRequest(exchange, place, { requestId, headers }, options);
-        if (refusal === null)
-          return runInRequestScope(served, place === 'operation' ? serveOperation : servePage(place));
+        const scope = new ServedRequest(exchange, place, { requestId, headers }, options);
+        if (refusal === null) return runInRequestScope(scope, serveAt(place));
         onHttpRefusal?.(refusal.status);
-        served.refuse(refusal.status, refusal.message);
+        scope.refuse(refusal.status, refusal.message);
       }
     } catch (error) {
       logger.error({ err: error }, 'unexpected error');
@@ -137,17 +168,39 @@ export function createHandle(options: HandleOptions) {
     return over;
   }
 
+  function serveAt(place: NonNullable<Place>) {
+    if (place === 'operation') return serveOperation;
+    return place === 'tools' ? serveTools : servePage(place);
+  }
+
+  /** Identifies the caller. Errors: those of Authenticate. */
+  async function callerOf(
+    { exchange: { request, holder }, activity }: ServedRequest,
+    authenticate: Authenticate,
+  ) {
+    const credentials = await identify(authenticate, request, holder);
+    if (activity !== null) activity.credentials = credentials;
+    return credentials;
+  }
+
+  /** The result of a request that is not served; null if nobody waits for it. */
+  function refused(error: unknown): ExecutionResult | null {
+    if (error instanceof ClientDisconnected) return null;
+    if (error === bodyWasRead) logger.error(bodyWasRead.message);
+    return graphql.toErrorResult(error);
+  }
+
   /** Errors: unexpected ones. */
-  async function serveOperation({ exchange, headers, activity }: ServedRequest): Promise<void> {
+  async function serveOperation(served: ServedRequest): Promise<void> {
+    const { exchange, headers, activity } = served;
     const { request, holder } = exchange;
     const { mediaType, stream } = acceptedBy(request.headers.accept);
-    const { execute, respond, toErrorResult } = graphql;
-    let result: Result;
+    const { execute, respond } = graphql;
+    let result: Result | null;
     try {
-      const credentials = await identify(options.authenticate, request, holder);
-      if (activity !== null) activity.credentials = credentials;
+      const credentials = await callerOf(served, options.authenticate);
       if (mediaType === null && stream === null) throw notAcceptable();
-      checkMethod(request);
+      checkMethod(request, 'GET', 'POST');
       const body = request.method === 'POST' ? await exchange.readBody(maxRequestBytes) : null;
       holder.admit();
       const params = body === null ? parseUrlParams(request.url ?? '') : parseBodyParams(body);
@@ -161,10 +214,9 @@ export function createHandle(options: HandleOptions) {
       };
       result = await execute(params, sender, new PluginRequest(request));
     } catch (error) {
-      if (error instanceof ClientDisconnected) return;
-      if (error === bodyWasRead) logger.error(bodyWasRead.message);
-      result = toErrorResult(error);
+      result = refused(error);
     }
+    if (result === null) return;
     let answer: Answer;
     if (isAsyncIterable(result)) {
       if (stream === null) throw new Error('there are several results for a client that accepts one');
@@ -174,6 +226,34 @@ export function createHandle(options: HandleOptions) {
       // A body in chunks has no declared length: only reading it shows that it is too long.
       if (whole.status === 413) onHttpRefusal?.(413);
       answer = mediaType === null && stream !== null ? streamOfOne(whole, stream) : whole;
+    }
+    return exchange.send(answer, headers);
+  }
+
+  /** Errors: unexpected ones. */
+  async function serveTools(served: ServedRequest): Promise<void> {
+    if (tools === null) throw new Error('there are no tools for agents');
+    const { exchange, headers, activity } = served;
+    const { request, holder } = exchange;
+    let answer: WholeAnswer;
+    try {
+      const credentials = await callerOf(served, tools.authenticate);
+      checkMethod(request, 'POST');
+      const body = await exchange.readBody(maxRequestBytes);
+      holder.admit();
+      const message = parseBodyParams(body);
+      if (!isObject(message))
+        throw new RequestError(
+          'BAD_USER_INPUT',
+          'Send one JSON-RPC message at a time, which is a JSON object.',
+        );
+      const fetchRequest = new PluginRequest(request);
+      answer = await tools.answer(message, { credentials, holder, activity, request, fetchRequest });
+    } catch (error) {
+      const result = refused(error);
+      if (result === null) return;
+      answer = graphql.respond(result, { mediaType: 'application/json', request, holder, activity });
+      if (answer.status === 413) onHttpRefusal?.(413);
     }
     return exchange.send(answer, headers);
   }
@@ -190,6 +270,8 @@ export function createHandle(options: HandleOptions) {
     if (graphiql !== undefined && page === 'graphiql') return graphiql.page(originalUrl);
     if (graphiql !== undefined && typeof page === 'object')
       return graphiql.file(page, String(headers['accept-encoding'] ?? ''));
+    if (page === 'resource metadata' && tools?.metadata)
+      return { status: 200, headers: ['Content-Type', 'application/json'], body: tools.metadata.json };
     const reason = page === '/ready' ? await options.whyNotReady?.() : null;
     return reason == null ? { status: 200, ...text('') } : { status: 503, ...text(`${reason}\n`) };
   }
@@ -204,10 +286,10 @@ export function createHandle(options: HandleOptions) {
 }
 
 /** Errors: RequestError 405. */
-function checkMethod({ method }: Head): void {
-  if (method === 'POST' || method === 'GET' || method === 'HEAD') return;
-  throw new RequestError('BAD_USER_INPUT', 'GraphQL only supports GET and POST requests.', {
-    http: { status: 405, headers: { Allow: 'GET, POST' } },
+function checkMethod({ method = '' }: Head, ...allowed: readonly ('GET' | 'POST')[]): void {
+  if ((allowed as readonly string[]).includes(method === 'HEAD' ? 'GET' : method)) return;
+  throw new RequestError('BAD_USER_INPUT', `Only ${allowed.join(' and ')} requests are served here.`, {
+    http: { status: 405, headers: { Allow: allowed.join(', ') } },
   });
 }
 

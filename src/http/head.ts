@@ -63,14 +63,26 @@ function isUtf8(text: string): boolean {
 }
 
 /** A page, or a file of GraphiQL's. */
-export type Page = 'graphiql' | '/health' | '/ready' | GraphiQLFile;
-/** The thing that a request asks for; null if bankql does not serve it. */
-export type Place = 'operation' | Page | null;
+export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
+/** What a request asks for; null for nothing that is served. */
+export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
   /** The hash of all files. */
   readonly version: string;
   readonly name: string;
+}
+
+/** Where the tools for agents are. */
+const toolsPath = '/mcp';
+
+/** What is served beside GraphQL. */
+interface Served {
+  readonly graphiql: boolean;
+  /** Tools for agents. */
+  readonly tools: boolean;
+  /** The path of their metadata; null if there is none. */
+  readonly metadata: string | null;
 }
 
 /**
@@ -80,14 +92,16 @@ export interface GraphiQLFile {
 export function placeOf(
   { method, url = '/', originalUrl, baseUrl, headers }: Head,
   path: string,
-  hasGraphiQL: boolean,
+  served: Served,
 ): Place {
   const own = pathOf(url);
-  const canShow = hasGraphiQL && (method === 'GET' || method === 'HEAD');
-  const isGraphQL =
-    isBelow(own, path) ||
-    (originalUrl !== undefined && isBelow(pathOf(originalUrl), path)) ||
-    (Boolean(baseUrl) && own === '');
+  const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
+  const isAt = (end: string) =>
+    isBelow(own, end) || (originalUrl !== undefined && isBelow(pathOf(originalUrl), end));
+  // Its path ends with that of the tools.
+  if (own === served.metadata) return 'resource metadata';
+  if (served.tools && isAt(toolsPath)) return 'tools';
+  const isGraphQL = isAt(path) || (Boolean(baseUrl) && own === '');
   if (isGraphQL) return canShow && headers.accept?.includes('text/html') ? 'graphiql' : 'operation';
   if (own === '/health' || own === '/ready') return own;
   const [, version, name] = (canShow && graphiqlFile.exec(own)) || [];

@@ -12,6 +12,7 @@ import type { Body, WholeAnswer } from './exchange.ts';
 type ToErrorResult = (error: unknown) => ExecutionResult;
 
 export interface GraphQLHttpResponse extends WholeAnswer {
+  readonly bytes: number;
   /** The result that the body shows. */
   readonly result: ExecutionResult;
 }
@@ -44,16 +45,21 @@ function withMembers(data: readonly Buffer[], errors: unknown, extensions: unkno
 
 function serialize(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
   const headers = contentTypes[mediaType];
-  if (result.errors === undefined) return { status: 200, headers, body: bodyOf(result), result };
+  if (result.errors === undefined) {
+    const body = bodyOf(result);
+    return { status: 200, headers, body, bytes: Buffer.byteLength(body), result };
+  }
   const extensions = result.errors.flatMap(httpOf);
   const statuses = extensions
     .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
     .map(({ status }) => status);
   const more: Record<string, string> = Object.assign({}, ...extensions.map((http) => http.headers));
+  const body = bodyOf(result, result.errors.map(shownError));
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],
-    body: bodyOf(result, result.errors.map(shownError)),
+    body,
+    bytes: Buffer.byteLength(body),
     result,
   };
 }
@@ -75,9 +81,9 @@ export interface RespondOptions {
   readonly publicMaxAgeSeconds?: number | undefined;
 }
 
-/** The request to answer, and its client. */
-interface Respondent {
-  /** The media type of a single result; null for a client that accepts only a stream. */
+/** The request that is answered, and its client. */
+export interface Respondent {
+  /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
   /** Counts the answer until its client has read it. */
@@ -97,12 +103,12 @@ export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErr
     let answer: GraphQLHttpResponse;
     try {
       answer = serialize(result, type);
-      if (bounded?.fits(answer.body) === false) answer = serialize(bounded.failed(), type);
+      if (bounded?.fits(answer.bytes) === false) answer = serialize(bounded.failed(), type);
     } catch (error) {
       answer = serialize(bounded?.failed(error) ?? toErrorResult(error), type);
     }
-    const { headers, body } = answer;
-    if (!isShort(body) && !holder.reserveRoom(Buffer.byteLength(body))) {
+    const { headers, bytes } = answer;
+    if (bytes > shortAnswer && !holder.reserveRoom(bytes)) {
       answer = serialize(bounded?.failed(noRoom()) ?? toErrorResult(noRoom()), 'application/json');
     } else if (isRead(request) && mediaType !== null && answer.result === bounded && bounded.isCacheable) {
       // With a token, only the client's own cache may keep the answer, not a shared cache.
@@ -114,9 +120,5 @@ export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErr
     return answer;
   };
 }
-
-/** In UTF-8, a character takes at most three bytes. */
-const isShort = (body: Body): boolean =>
-  body.length * 3 <= shortAnswer || Buffer.byteLength(body) <= shortAnswer;
 
 const isRead = ({ method }: Respondent['request']): boolean => method === 'GET' || method === 'HEAD';

@@ -11,7 +11,9 @@ export interface HttpPolicyOptions {
    * page of another site whose name leads to this machine must not use it.
    */
   readonly onlyLocalNames: boolean;
-  /** The maximum length of a body, in bytes. A chunked body is measured while it is read. */
+  /** Whether a request from a page of another origin is refused, and not only kept from its page (default: it is not). */
+  readonly onlyListedOrigins?: boolean;
+  /** The longest body, in bytes. A chunked one is measured while it is read. */
   readonly maxRequestBytes: number;
 }
 
@@ -27,7 +29,10 @@ interface PolicyResult {
   /** Alternating names and values, for writeHead. The array is not shared: the code that answers may append to it. */
   readonly headers: string[];
   readonly requestId: string;
-  /** 403: the preflight of a page whose origin is not listed. The browser tells the page only that the call failed. */
+  /**
+   * 403: a page whose origin is not listed sends its preflight, or a request to a place for listed origins. The browser tells the page
+   * only that the call failed.
+   */
   readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
 }
 
@@ -104,14 +109,13 @@ const foreignOrigin =
 
 function findRefusal(
   { method, headers }: Omit<Head, 'rawHeaders'>,
-  { corsOrigins, onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
+  { corsOrigins, onlyLocalNames, onlyListedOrigins = false, maxRequestBytes }: HttpPolicyOptions,
 ): PolicyResult['refusal'] {
   const { origin } = headers;
-  if (method === 'OPTIONS') {
-    const isPreflight = headers['access-control-request-method'] !== undefined;
-    if (isPreflight && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
-      return { status: 403, message: foreignOrigin };
-  } else {
+  const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+  if ((isPreflight || onlyListedOrigins) && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
+    return { status: 403, message: foreignOrigin };
+  if (method !== 'OPTIONS') {
     // Some health checks send an empty Host.
     const hostname = hostnameOf(headers.host || 'localhost');
     if (hostname === null) return { status: 400, message: 'The Host header is invalid.' };

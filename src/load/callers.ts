@@ -11,7 +11,7 @@ export interface Identity {
 /** The number of a caller's calls in progress, and of those that wait. */
 interface CountedCalls {
   readonly taken: number;
-  readonly waitingCalls: number;
+  readonly waiting: number;
 }
 
 /**
@@ -51,7 +51,7 @@ export class Caller {
 
   /** Whether the caller has no request and no call. */
   get isIdle(): boolean {
-    return this.holders === 0 && this.calls.every(({ taken, waitingCalls }) => taken + waitingCalls === 0);
+    return this.holders === 0 && this.calls.every(({ taken, waiting }) => taken + waiting === 0);
   }
 }
 

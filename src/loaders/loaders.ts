@@ -87,13 +87,14 @@ class ReadLoader<T extends ReadableOperation> implements Loader<T> {
   }
 }
 
+/** The name of a read's loader: the operation without `get`, such as `branches` for getBranches. */
+export const loaderName = ({ id }: Operation): string =>
+  id.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
+
 /** The reads by the names of their loaders: the operation without `get`, such as `branches` for getBranches. */
 const reads = Object.values<Operation>(operations)
   .filter((operation): operation is ReadableOperation => operation.kind === 'read')
-  .map((operation) => {
-    const name = operation.id.replace(/^get(.)/, (_, first: string) => first.toLowerCase());
-    return [name, operation] as const;
-  });
+  .map((operation) => [loaderName(operation), operation] as const);
 
 /** The loaders of one GraphQL operation. Each is made when it is first asked for. */
 class OperationLoaders {

@@ -112,6 +112,10 @@ export interface PaymentOutcome
  */
 const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
+/** Identifies a request, without the prefix of the bank's address: the operator may change that. */
+export const hashRequest = ({ operation, path, request }: PreparedCall): string =>
+  sha256([operation.id, request.method, path, request.body]);
+
 /**
  * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
  * identity is proven keep their payments. `secret`: the store's, under which a damaged record still has the payer.
@@ -161,17 +165,15 @@ export function pendingRecord(
   },
 ): PaymentRecord {
   const { secret, createdAt, ...rest } = origin;
-  const { operation, path, request, trackId } = call;
+  const { operation, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
-  // The prefix of the bank's address is left out, because the operator may change it.
-  const requestFingerprint = sha256([operation.id, request.method, path, request.body]);
   return {
     ...details,
     id,
     caller: hashCaller(secret, ...payer.caller),
     payer: hashPayer(secret, payer),
-    fingerprint: `${keyFingerprint(id, payer.subscriptionKey)}.${requestFingerprint}`,
+    fingerprint: `${keyFingerprint(id, payer.subscriptionKey)}.${hashRequest(call)}`,
     state: 'PENDING',
     operation: operation.id,
     trackId,
@@ -197,9 +199,10 @@ type PaymentDetails = Pick<
 
 /** The path ids and body members that all payment operations have. */
 export interface PaymentInput {
-  readonly ids: { readonly bankId: string; readonly accountId: string };
+  readonly ids: { readonly bankId: string; readonly accountId: string; readonly TYPE?: string | undefined };
   readonly body: {
     readonly description?: string | undefined;
+    readonly challenge_type?: string | undefined;
     readonly to: Body<typeof accountRef>;
     readonly value?: Body<typeof money> | undefined;
   };

@@ -33,6 +33,7 @@ import {
 import { maySend, recordLost } from './protocol.ts';
 import {
   belongsTo,
+  hashRequest,
   isFromLog,
   isSameRequest,
   isUnreadable,
@@ -73,6 +74,20 @@ export interface OwnPaymentsQuery
   readonly onPage?: OnPage;
 }
 
+/** What a payment would send, as a person would be asked about it. */
+export interface PaymentPreview
+  extends Pick<
+    PaymentRecord,
+    'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'
+  > {
+  readonly challengeType: string | null;
+  /** The type of a request for a transaction, which is a segment of its path; null for a transfer. */
+  readonly requestType: string | null;
+  /** Identifies the caller (hashPayer), and the request that would be sent (hashRequest). */
+  readonly payer: string;
+  readonly request: string;
+}
+
 interface PaymentServiceOptions {
   readonly bank: BankClient;
   readonly store: PaymentStore;
@@ -110,6 +125,11 @@ export interface PaymentService {
    *         otherwise, with `trackId` and `idempotencyKey`.
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
+  /**
+   * What `pay` would send. Records and sends nothing.
+   * Errors: those of `pay` before it records anything; STATE_UNAVAILABLE if the store lost records.
+   */
+  preview<T extends PaymentOperation>(operation: T, input: PaymentIntent<T>['input']): PaymentPreview;
   /**
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
@@ -281,6 +301,19 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   }
 
   return {
+    preview(operation, input) {
+      if (store.loss !== null) throw recordsNotRead(new StoreUnavailable(store.loss));
+      const call = bank.prepare(operation, input);
+      const { ids, body }: PaymentInput = input;
+      return {
+        ...paymentDetails(input),
+        challengeType: body.challenge_type ?? null,
+        requestType: ids.TYPE ?? null,
+        payer: hashPayer(store.secret, payerOf(input.credentials)),
+        request: hashRequest(call),
+      };
+    },
+
     pay(operation, intent) {
       const work = pay(operation, intent)
         .catch((error) => {

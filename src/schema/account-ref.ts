@@ -1,9 +1,8 @@
-import { unwrap } from '../bank/answer.ts';
-import { validateBankId } from '../bank/ids.ts';
 import { accountRef } from '../contract/shared-parts.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
-import { findCounterparty, OtherAccount } from './other-account.ts';
+import { findCounterparty } from './counterparties.ts';
+import { OtherAccount } from './other-account.ts';
 
 /** An account to which another record refers. Missing ids are those of that record. */
 export const AccountRef = builder.bankPart(accountRef);
@@ -16,24 +15,11 @@ builder.objectFields(AccountRef, (t) => ({
         description: "The view for reading the account; the record's by default.",
       }),
     },
-    ids: ({ record, bankId, viewId }, { viewId: otherViewId }, { defaults }) => {
-      const accountId = unwrap(record.account_id);
-      if (!accountId) return null;
-      return {
-        bankId: validateBankId('a bank', unwrap(record.bank_id) || bankId),
-        accountId: validateBankId('an account', accountId),
-        viewId: otherViewId ?? viewId ?? defaults.viewId,
-      };
-    },
+    ids: ({ record, bankId }) => ({ bankId: record.bank_id || bankId, accountId: record.account_id }),
   }),
   counterparty: t.field({
     type: OtherAccount,
     description: 'The payee as a counterparty of the payer; null if it is none.',
-    resolve: ({ record, bankId, accountId: payerId, viewId }, _args, { bankql }) => {
-      const accountId = unwrap(record.account_id);
-      if (!accountId || !payerId) return null;
-      const payer = { bankId, accountId: payerId, viewId: viewId ?? bankql.defaults.viewId };
-      return findCounterparty(payer, accountId, bankql);
-    },
+    resolve: (part, _args, { bankql }) => findCounterparty(part, bankql),
   }),
 }));

@@ -1,6 +1,5 @@
 import { record } from '../contract/record.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
 
 /** A bank has no record to read: it is its code. The files of the records add the fields that lead to them. */
 const bank = record('Bank', 'A bank, through which all its data is read.', {});
@@ -21,6 +20,5 @@ builder.queryField('bank', (t) =>
   t.link(Bank, {
     description: 'A bank by its code; bankql does not ask whether there is one.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
-    ids: (_root, { bankId }, { defaults }) => ({ bankId: bankIdOr(defaults, bankId) }),
   }),
 );

@@ -2,7 +2,9 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { unwrap } from '../bank/answer.ts';
 import type { Branch, BranchQuery } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
+import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
+import type { ReadContext } from './context.ts';
 import type { ListWork } from './list-work.ts';
 import { nullOnError } from './plugin/field-extensions.ts';
 import { omitNullish } from './request-body.ts';
@@ -40,13 +42,17 @@ function checkCoordinates(name: string, { latitude, longitude }: Coordinates): v
  * The distance from a place to a branch in kilometres; null if it has no location on the earth.
  * Errors: BANK_BAD_RESPONSE if its location breaks the contract.
  */
-export function distanceTo(from: Coordinates, { location }: Branch): number | null {
+function distanceOf({ location }: Branch, from: Coordinates): number | null {
   const given = unwrap(location);
   if (!given) return null;
   const [latitude, longitude] = [unwrap(given.latitude), unwrap(given.longitude)];
   if (typeof longitude !== 'number' || Math.abs(latitude) > 90 || Math.abs(longitude) > 180) return null;
   return distanceKm(from, { latitude, longitude });
 }
+
+/** The distance of an entry of a list from the place that its search names; null without one. Errors: as distanceOf; the entry's. */
+export const distanceTo = (near: Near, entry: { readonly record: Branch } | Error): number | null =>
+  near ? distanceOf(unwrap(entry).record, near) : null;
 
 const NearInput = builder.inputType('NearInput', {
   description: 'The surroundings of a place.',
@@ -111,10 +117,23 @@ function select(list: readonly Branch[], near: Near, text: string | null): Branc
   const { radiusKm } = near;
   return (
     named
-      .map((branch) => ({ branch, km: nullOnError(() => distanceTo(near, unwrap(branch))) ?? Infinity }))
+      .map((branch) => ({ branch, km: nullOnError(() => distanceOf(unwrap(branch), near)) ?? Infinity }))
       .filter(({ km }) => typeof radiusKm !== 'number' || km <= radiusKm)
       // The difference between two branches without a location is NaN, which counts as 0.
       .toSorted((one, other) => one.km - other.km)
       .map(({ branch }) => branch)
   );
+}
+
+/** The branches that a search finds. Errors: BAD_USER_INPUT. */
+export function findBranches(
+  { bankId }: BankIds,
+  args: BranchSearch,
+  { session, lists }: ReadContext,
+): Promise<readonly Branch[]> {
+  const select = branchSelection(args);
+  const query = branchQueryOf(args);
+  const { branches, postBranches } = session.loaders;
+  const listed = query === null ? branches.load({ bankId }) : postBranches.load({ bankId, query });
+  return select === null ? listed : listed.then((list) => select(list, lists));
 }

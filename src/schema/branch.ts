@@ -1,20 +1,13 @@
-import type { InputShapeFromFields } from '@pothos/core';
-import { unwrap } from '../bank/answer.ts';
-import { type Branch as BranchRecord, branch, getBranches } from '../contract/branch.ts';
-import type { BankIds } from '../loaders/loaders.ts';
+import { branch, getBranches } from '../contract/branch.ts';
 import { Bank } from './bank.ts';
-import { branchQueryOf, branchSearch, branchSelection, distanceTo } from './branch-search.ts';
+import { branchSearch, distanceTo, findBranches } from './branch-search.ts';
 import { builder } from './builder.ts';
-import type { ReadContext } from './context.ts';
 
 /** Branches by bank and branch id. No operation reads a single branch: it is found in the list. */
 export const Branch = builder.bankRef(branch, {
   key: [Bank, 'branchId'],
   plural: 'branches',
-  list: {
-    operation: getBranches,
-    load: ({ bankId }, { session }) => session.loaders.branches.load({ bankId }),
-  },
+  list: { operation: getBranches },
 });
 
 builder.bankNode(Branch);
@@ -27,25 +20,12 @@ builder.objectFields(Bank, (t) => ({
   branches: t.bankList(Branch, {
     description: 'Branches of the bank.',
     args: branchSearch,
-    load: loadBranches,
+    load: findBranches,
     edge: (t) => ({
       distanceKm: t.float({
         description: 'The distance from `near` in kilometres; null without a location.',
-        resolve: ({ node, args: { near } }) => (near ? distanceTo(near, unwrap(node).record) : null),
+        resolve: ({ node, args: { near } }) => distanceTo(near, node),
       }),
     }),
   }),
 }));
-
-/** The branches that match a search. Errors: BAD_USER_INPUT. */
-function loadBranches(
-  { bankId }: BankIds,
-  args: InputShapeFromFields<typeof branchSearch>,
-  { session, lists }: ReadContext,
-): Promise<readonly BranchRecord[]> {
-  const select = branchSelection(args);
-  const query = branchQueryOf(args);
-  const { branches, postBranches } = session.loaders;
-  const listed = query === null ? branches.load({ bankId }) : postBranches.load({ bankId, query });
-  return select === null ? listed : listed.then((list) => select(list, lists));
-}

@@ -60,3 +60,7 @@ export function bankIdOr(defaults: Defaults, bankId: string | null | undefined):
 /** The view that an argument names, or the configured one. Errors: BAD_USER_INPUT. */
 export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined): string =>
   viewId == null ? defaults.viewId : restId('viewId', viewId);
+
+/** The configured id with the name; undefined if there is none. Errors: BAD_USER_INPUT without a configured bank. */
+export const defaultId = (name: string, defaults: Defaults): string | undefined =>
+  name === 'bankId' ? bankIdOr(defaults, null) : name === 'viewId' ? defaults.viewId : undefined;

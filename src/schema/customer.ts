@@ -1,16 +1,14 @@
-import { unwrap } from '../bank/answer.ts';
-import { validateBankId } from '../bank/ids.ts';
 import { customer, getCustomer } from '../contract/customer.ts';
 import { Account } from './account.ts';
 import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
-import { Message, messageList } from './message.ts';
-import { viewerAccounts, viewerWhoIs } from './viewer.ts';
+import { Message } from './message.ts';
+import { viewerWhoIs } from './viewer-ids.ts';
 
 /** Customers by bank and customer id. */
 export const Customer = builder.bankRef(customer, {
   key: [Bank, 'customerId'],
-  read: { operation: getCustomer, load: (ids, { session }) => session.loaders.customer.load(ids) },
+  read: getCustomer,
 });
 
 builder.bankNode(Customer, {
@@ -18,19 +16,18 @@ builder.bankNode(Customer, {
     customerId: t.exposeID('customerId', { nullable: false, description: 'The customer id, from the path.' }),
     banks: t.links(Bank, {
       description: 'The banks that `bankIds` names.',
-      // An empty code means no bank.
-      entries: ({ record }) => unwrap(record.bank_id)?.filter((bankId) => bankId !== ''),
-      ids: (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
+      entries: ({ record }) => record.bank_id,
     }),
     accounts: t.bankList(Account, {
       description: "The customer's accounts; an error unless the customer is the viewer.",
-      ids: (customer, _args, context) => viewerAccounts(viewerWhoIs(customer, context)),
+      ids: (customer, args, context) => ({
+        ...viewerWhoIs(customer, args, context),
+        scope: 'permissions' as const,
+      }),
     }),
     messages: t.bankList(Message, {
-      ...messageList,
       description: "The bank's messages; an error unless the customer is the viewer.",
-      load: (customer, _args, context) =>
-        context.session.loaders.messagesOwner.load(viewerWhoIs(customer, context)),
+      ids: viewerWhoIs,
     }),
   }),
 });

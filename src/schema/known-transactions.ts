@@ -1,15 +1,14 @@
 import { getTransaction } from '../contract/transaction.ts';
 import { getTransactionsRequest, type TransactionRequest } from '../contract/transaction-request.ts';
-import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { receiptOf } from './payment.ts';
 import { searchPayments } from './payment-list.ts';
-import { checkPage, Page, totalCountDescription } from './plugin/list.ts';
+import { endOf, loadRequests, transactionIdsOf } from './request-search.ts';
 import { calls } from './rest-extensions.ts';
 import { Transaction } from './transaction.ts';
-import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts';
 
 /**
  * The transactions of an account that bankql knows of. No bank operation lists transactions: these are the ones that
@@ -17,7 +16,7 @@ import { endOf, loadRequests, transactionIdsOf } from './transaction-request.ts'
  */
 
 interface KnownTransaction {
-  readonly id: string;
+  readonly transactionId: string;
   /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
   readonly at: number | null;
 }
@@ -40,9 +39,8 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
   const read = () =>
     payments.flatMap((payment) => {
       if (payment.accountId !== accountId || payment.bankId !== bankId) return [];
-      const { transactionId: id } = receiptOf(payment);
-      const at = payment.createdAt;
-      return id ? [{ id, at }] : [];
+      const { transactionId } = receiptOf(payment);
+      return transactionId ? [{ transactionId, at: payment.createdAt }] : [];
     });
   return context.lists.run(payments.length * entriesPerAnswer, read);
 }
@@ -60,59 +58,33 @@ function collect(
     const ids: unknown = request instanceof Error ? null : request.transaction_ids;
     if (typeof ids !== 'string') return [];
     const at = endOf(request);
-    return (transactionIdsOf(request) ?? []).map((id) => ({ id, at }));
+    return (transactionIdsOf(request) ?? []).map((transactionId) => ({ transactionId, at }));
   });
   const lastFirst = named.toReversed();
-  // If an id occurs twice, the own payment counts, or else the request that named it first.
-  const known = new Map([...lastFirst, ...paid].map((entry) => [entry.id, entry]));
+  // Of one id, an own payment stays, or else the request that named it first.
+  const known = new Map([...lastFirst, ...paid].map((entry) => [entry.transactionId, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
   // NaN is neither before nor after any time.
   const isIn = ({ at }: KnownTransaction) =>
     (!since || (at ?? NaN) >= since.getTime()) && (!until || (at ?? NaN) < until.getTime());
   return (
     [...paid, ...lastFirst]
-      .filter((entry) => known.get(entry.id) === entry)
+      .filter((entry) => known.get(entry.transactionId) === entry)
       .filter(isIn)
       // The difference between two unknown times is NaN, which counts as 0.
       .toSorted((one, other) => timeOf(other) - timeOf(one))
   );
 }
 
-const TransactionConnection = builder.connectionObject(
-  {
-    type: Transaction,
-    name: 'TransactionConnection',
-    description: 'Transactions that bankql knows of.',
-    fields: (t) => ({
-      nodes: t.links(Transaction, {
-        description: 'The transactions; one that cannot be read is null with an error.',
-        nullable: { list: false, items: true },
-        entries: ({ nodes }) => [...nodes] as TransactionIds[],
-        ids: (_page, { transactionId, ...account }) => transactionIn(account, transactionId),
-      }),
-      totalCount: t.int({
-        nullable: false,
-        description: totalCountDescription,
-        resolve: ({ totalCount }) => Number(totalCount),
-      }),
-    }),
-  },
-  {
-    name: 'TransactionEdge',
-    description: 'A transaction and its place in a list.',
-    fields: (t) => ({
-      node: t.link(Transaction, {
-        description: 'The transaction.',
-        fromRecord: true,
-        ids: ({ node }) => transactionIn(node, node.transactionId),
-      }),
-    }),
-  },
-);
+/** Errors: AnswerLimitError; those of getTransactionsRequest and PaymentService.search. */
+async function loadKnown(account: ViewIds, period: Period, context: Context) {
+  const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
+  const name = JSON.stringify(['known transactions', period.since, period.until]);
+  return context.lists.once(requests, name, () => collect(requests, paid, period));
+}
 
 builder.objectField(Account, 'knownTransactions', (t) =>
-  t.field({
-    type: TransactionConnection,
+  t.bankList(Transaction, {
     description:
       "The transactions that its transaction requests and the caller's own payments name, newest first; others are missing, since the bank lists none.",
     extensions: calls(getTransactionsRequest, getTransaction),
@@ -125,20 +97,7 @@ builder.objectField(Account, 'knownTransactions', (t) =>
         type: 'DateTime',
         description: 'Only those of payments and requests before this time.',
       }),
-      ...t.arg.connectionArgs(),
     },
-    fromIds: true,
-    async resolve(ids, { since, until, ...args }, { bankql }) {
-      const page = checkPage(args);
-      const account = Account.pathOf(ids);
-      const [requests, paid] = await Promise.all([loadRequests(account, bankql), paidFrom(account, bankql)]);
-      const known = await bankql.lists.once(
-        requests,
-        JSON.stringify(['known transactions', since, until]),
-        () => collect(requests, paid, { since, until }),
-      );
-      // The ids are checked when they are used.
-      return new Page(known, page, ({ id }) => ({ ...account, transactionId: id, under: ids }), bankql);
-    },
+    load: loadKnown,
   }),
 );

@@ -1,11 +1,15 @@
 import type { AnswerBudget } from '../executor/answer-budget.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { type SlicedOperation, slices } from '../load/slices.ts';
-import { madeFrom } from './plugin/list-item.ts';
 
 interface ListWorkOptions extends SlicedOperation {
   readonly budget: Pick<AnswerBudget, 'spendSearch'>;
 }
+
+const sources = new WeakMap<object, object>();
+
+/** The bank's list from which a list was selected: it decides what identifies an entry of that one too. */
+export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 /**
  * Work over whole lists that adds few values to the answer: filters, sorts, searches. Each is done once in an operation for the
@@ -30,7 +34,11 @@ export class ListWork {
 
   /** Entries of the bank's list, found by work that `name` identifies: what identifies an entry in the bank's list does so here. */
   select<Item>(list: readonly Item[], name: readonly unknown[], work: () => Item[]): Promise<Item[]> {
-    return this.once(list, JSON.stringify(name), () => madeFrom(list, work()));
+    return this.once(list, JSON.stringify(name), () => {
+      const selected = work();
+      sources.set(selected, sourceOf(list));
+      return selected;
+    });
   }
 
   /** Does work that takes as long as this number of list entries. Errors: AnswerLimitError; those of the work. */

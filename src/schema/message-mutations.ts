@@ -25,16 +25,17 @@ builder.relayMutationField(
         customerId: validateId('customerId', input.customerId, 'customerId'),
       };
       const { answer, trackId } = await session.write(putCustomerMessage, ids, toBody(message, input));
-      return { message: answer, trackId };
+      return { bankId: ids.bankId, record: answer, trackId };
     },
   },
   {
     description: 'The message that was left, as far as the bank shows it.',
     outputFields: (t) => ({
-      message: t.expose('message', {
-        type: Message,
+      message: t.link(Message, {
         description: 'The message; null if the bank answered without it.',
         extensions: calls(),
+        fromRecord: true,
+        ids: ({ record }) => record && { messageId: null, record },
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The write's Track-ID." }),
     }),

@@ -1,24 +1,14 @@
-import { type MetadataQuery, metadataEntry, metadataQuery, postMetadata } from '../contract/metadata.ts';
+import { metadataEntry, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
-import { forged } from './plugin/global-id.ts';
 
 /** Metadata entries, identified by the query of their set, and by their id or their content. */
 const Metadata = builder.bankRef(metadataEntry, {
   // A set of entries is identified by the query that returns it.
-  key: [{ name: 'query', check: queryIn }, 'metadataId'],
+  key: [{ name: 'query', schema: metadataQuery }, 'metadataId'],
   bankIdField: null,
   plural: 'metadata entries',
-  list: {
-    operation: postMetadata,
-    load: ({ query }, { session }) => session.loaders.postMetadata.load({ query }),
-  },
+  list: { operation: postMetadata },
 });
-
-function queryIn(part: unknown): MetadataQuery {
-  const { data } = metadataQuery.safeParse(part);
-  if (data === undefined) throw forged();
-  return data;
-}
 
 builder.bankNode(Metadata, { omit: ['version'] });
 

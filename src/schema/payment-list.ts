@@ -7,7 +7,7 @@ import { parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { PaymentObject, PaymentState } from './payment.ts';
-import { type Edge, notACursor } from './plugin/list.ts';
+import { type Edge, notACursor } from './plugin/page.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 

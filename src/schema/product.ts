@@ -1,70 +1,14 @@
-import {
-  getProduct,
-  type ProductQuery,
-  type Product as ProductRecord,
-  postProducts,
-  product,
-} from '../contract/product.ts';
-import { BankqlError, badUserInput } from '../errors.ts';
-import type { BankIds } from '../loaders/loaders.ts';
+import { getProduct, postProducts, product } from '../contract/product.ts';
 import { Bank } from './bank.ts';
 import { builder } from './builder.ts';
-import type { ReadContext } from './context.ts';
-import { listOf } from './plugin/fields.ts';
-import type { ListedTypes } from './plugin/node.ts';
-import { versionOf } from './record-version.ts';
-import { omitNullish } from './request-body.ts';
+import { findProducts, loadAll, productSearch } from './product-search.ts';
 
 /** Products by bank and product id. One without an id of its own is looked up in the list of all products. */
-type ProductTypes = ListedTypes<readonly [typeof Bank, 'productId'], ProductRecord>;
-
-export const Product = builder.bankRef<ProductTypes>(product, {
+export const Product = builder.bankRef(product, {
   key: [Bank, 'productId'],
-  version: productVersion,
-  read: { operation: getProduct, load: (ids, { session }) => session.loaders.product.load(ids) },
+  read: getProduct,
   list: { operation: postProducts, load: loadAll },
 });
-
-/** All products of a bank. Errors: NOT_FOUND if no id is configured under which the bank lists them. */
-async function loadAll(
-  { bankId }: BankIds,
-  { session, defaults }: ReadContext,
-): Promise<readonly ProductRecord[]> {
-  const id = defaults.allProductsId;
-  if (id != null) return session.loaders.postProducts.load({ bankId, query: { id } });
-  throw new BankqlError(
-    'NOT_FOUND',
-    'The bank gave this product no id of its own, and no id is configured under which it lists all of its products (BANK_ALL_PRODUCTS_ID): read the list again.',
-    { operation: postProducts.id },
-  );
-}
-
-const ProductFilter = builder.inputType('ProductFilter', {
-  description: 'Which products: the bank decides which of them an id finds.',
-  fields: (t) => ({
-    id: t.id({ required: true, description: 'The id to look for.' }),
-    name: t.string({ description: 'The name to look for.' }),
-  }),
-});
-
-/** The query of postProducts. Errors: BAD_USER_INPUT. */
-function queryOf(
-  filter: typeof ProductFilter.$inferInput | null | undefined,
-  { defaults }: ReadContext,
-): ProductQuery {
-  const { id = defaults.allProductsId, name } = filter ?? {};
-  if (id == null)
-    throw badUserInput(
-      'Give filter: no id is configured under which this bank lists all of its products (BANK_ALL_PRODUCTS_ID).',
-      'filter',
-    );
-  return omitNullish({ id, name });
-}
-
-/** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-function productVersion(record: ProductRecord): string {
-  return versionOf(product, { ...record, bank_id: listOf(record.bank_id) });
-}
 
 builder.bankNode(Product);
 
@@ -75,13 +19,7 @@ builder.objectFields(Bank, (t) => ({
   }),
   products: t.bankList(Product, {
     description: 'Products of the bank.',
-    args: {
-      filter: t.arg({
-        type: ProductFilter,
-        description: 'Those with this id, or this id and name; all by default.',
-      }),
-    },
-    load: ({ bankId }, { filter }, context) =>
-      context.session.loaders.postProducts.load({ bankId, query: queryOf(filter, context) }),
+    args: productSearch,
+    load: findProducts,
   }),
 }));

@@ -8,6 +8,7 @@ import { changesNothing, leavesOut, updatedBody } from '../contract/updated-body
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Context } from './context.ts';
 import { ownIdIn, type Values } from './plugin/fields.ts';
+import { readForUpdate } from './plugin/link.ts';
 import { shownId } from './plugin/list-item.ts';
 import type { AnyBankRef } from './plugin/node.ts';
 import { clearedBy } from './request-body.ts';
@@ -55,7 +56,7 @@ export async function updateRecord({ session, ...context }: Context, update: Rec
   // TypeScript cannot infer the ids and the body of an unknown operation.
   const path = ids as OwnIds<WriteOperation>;
   const { answer, trackId } = await session.update(queueKey(write, ids), write, path, async (fresh) => {
-    const record: Values = await ref.readForUpdate(ids, { ...context, session: fresh });
+    const record: Values = await readForUpdate(ref, ids, { ...context, session: fresh });
     checkRecord(record, update);
     checkVersion(record, update);
     const body = updatedBody(write.body, record, update.changes(record), (at) => missing(at, update));

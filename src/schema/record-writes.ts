@@ -7,7 +7,8 @@ import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
 import type { Values } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
-import type { BankRef, BankTypes } from './plugin/node.ts';
+import type { BankTypes } from './plugin/key.ts';
+import type { AnyBankRef, BankRef } from './plugin/node.ts';
 import { type Ids, updateRecord, type WriteOperation, type Written } from './record-update.ts';
 import { toBody, toChanges } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
@@ -143,7 +144,7 @@ interface Write extends Mutation {
 }
 
 /** Makes a mutation that writes a record. The record is read if the bank's answer does not show it, and a selected field needs it. */
-function defineWrite<T extends BankTypes>(ref: BankRef<Types, T>, mutation: Write): void {
+function defineWrite(ref: AnyBankRef, mutation: Write): void {
   builder.relayMutationField(
     mutation.name,
     {

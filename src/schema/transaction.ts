@@ -1,7 +1,4 @@
-import { unwrap } from '../bank/answer.ts';
-import { namedObject } from '../contract/interpretations.ts';
-import { otherAccount } from '../contract/other-account.ts';
-import { getTransaction, transaction } from '../contract/transaction.ts';
+import { counterpartyIn, getTransaction, transaction } from '../contract/transaction.ts';
 import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { OtherAccount } from './other-account.ts';
@@ -9,7 +6,8 @@ import { OtherAccount } from './other-account.ts';
 /** Transactions by account, view and transaction id. */
 export const Transaction = builder.bankRef(transaction, {
   key: [Account, 'transactionId'],
-  read: { operation: getTransaction, load: (ids, { session }) => session.loaders.transaction.load(ids) },
+  plural: 'known transactions',
+  read: getTransaction,
 });
 
 builder.bankNode(Transaction, {
@@ -22,14 +20,7 @@ builder.bankNode(Transaction, {
     otherAccount: t.link(OtherAccount, {
       description: 'The counterparty that `otherAccountId` names.',
       fromRecord: true,
-      ids: (node) => {
-        const { record } = node;
-        const otherAccountId = unwrap(record.other_account);
-        if (!otherAccountId) return null;
-        // Some banks send the whole counterparty instead of its id.
-        const { data } = otherAccount.safeParse(namedObject(record, 'other_account'));
-        return { ...Account.pathOf(node), otherAccountId, record: data };
-      },
+      ids: ({ record }) => ({ otherAccountId: record.other_account, record: counterpartyIn(record) }),
     }),
   }),
 });

@@ -14,6 +14,7 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     providerClaim: 'iss',
     authIdClaim: 'sub',
     paymentScope: null,
+    refusedAudience: null,
     claims: [],
   });
   expect(readConfig({ ...tokens, IDENTITY_PAYMENT_SCOPE: 'payments' }).identity?.paymentScope).toBe(
@@ -28,7 +29,9 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
   expect(readConfig({ IDENTITY: 'headers' }).identity).toBeNull();
 });
 
-/** The message begins with the variable at fault: the one in the expected text, or else the last of the row. */
+const mcpUrl = 'https://api.example/mcp';
+
+/** What is said begins with the variable at fault: the one that the words name, or the last of the row. */
 test.each<[Given, string]>([
   [{ VIEWER_CUSTOMER_ID: '{user}' }, 'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown'],
   [{ VIEWER_CUSTOMER_ID: '{auth-id' }, 'VIEWER_CUSTOMER_ID={auth-id cannot be used: a brace'],
@@ -99,6 +102,21 @@ test.each<[Given, string]>([
     { ...tokens, IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
     'IDENTITY_JWKS_URL=https://…@login.example',
   ],
+  [{ ...real, MCP_DOCUMENTS: 'tools' }, 'with a bank, agents need tokens'],
+  [{ ...real, IDENTITY: 'headers', MCP_DOCUMENTS: 'tools' }, 'with a bank, agents need tokens'],
+  [{ ...tokens, MCP_DOCUMENTS: 'tools' }, 'MCP_URL= cannot be used: MCP_DOCUMENTS and IDENTITY=jwt need'],
+  [{ ...tokens, MCP_URL: mcpUrl }, 'name the folder of tools with MCP_DOCUMENTS'],
+  [{ MCP_DOCUMENTS: 'tools', MCP_URL: mcpUrl }, 'it needs IDENTITY=jwt'],
+  [
+    { ...tokens, IDENTITY_AUDIENCE: mcpUrl, MCP_DOCUMENTS: 'tools', MCP_URL: mcpUrl },
+    'give another value than IDENTITY_AUDIENCE',
+  ],
+  ...['http://api.example/mcp', 'https://API.example/mcp', 'https://api.example/', `${mcpUrl}?a`].map(
+    (url): [Given, string] => [
+      { ...tokens, MCP_DOCUMENTS: 'tools', MCP_URL: url },
+      `MCP_URL=${url} cannot be used: give the address of /mcp`,
+    ],
+  ),
   [
     { IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
     'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',

@@ -14,8 +14,9 @@ import { clock } from '../support/monotonic-clock.ts';
 
 let resolved = 0;
 let made = 0;
+let closed = 0;
 const schema = schemaOf(
-  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] fails: [Int] some(count: Int!, failing: Int!): [Item!] }
+  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] endless: [Item!] fails: [Int] some(count: Int!, failing: Int!): [Item!] }
    type Mutation { first: Item second: Int }
    type Item { name: String items: [Item!] never: Item must: Int! mustLate: Int! }`,
   {
@@ -31,6 +32,16 @@ const schema = schemaOf(
       },
       [Symbol.iterator]: () => [].values(),
     }),
+    'Query.endless': function* () {
+      try {
+        for (;;) {
+          made++;
+          yield {};
+        }
+      } finally {
+        closed++;
+      }
+    },
     'Query.texts': () => ['x'.repeat(50), turn('y'.repeat(50))],
     'Query.fails': () => Array.from({ length: 1001 }, (_, index) => new Error(`${index}`)),
     'Query.some': (_source, { count, failing }) =>
@@ -94,6 +105,11 @@ describe('an operation', () => {
     expect(made).toBe(400);
     expect(await run('{ lazy(count: 5000) { __typename } }')).toEqual(ended);
     expect(made).toBe(0);
+  });
+
+  test('a list that does not know its length is counted as it is read, and closed where it is too long', async () => {
+    expect(await run('{ endless { __typename } }', { values: 300 })).toEqual(ended);
+    expect([made, closed]).toEqual([301, 1]);
   });
 
   test('an error shows three of the places that select its field', async () => {

@@ -24,7 +24,7 @@ const schema = schemaOf(
   `directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
    type Query { item: Item hard: Item! }
    type Mutation { first: Item second: Item }
-   type Item { name: String slow: String item: Item must: String! }`,
+   type Item { name: String slow: String item: Item later: Item must: String! }`,
   {
     'Query.item': noting('item', () => ({})),
     'Query.hard': noting('hard', () => ({})),
@@ -33,6 +33,7 @@ const schema = schemaOf(
     'Item.name': noting('name', () => 'name'),
     'Item.slow': noting('slow', async () => turn('slow')),
     'Item.item': noting('below', () => ({})),
+    'Item.later': noting('later', async () => turn({})),
     'Item.must': noting('must', () => {
       throw new Error('must fails');
     }),
@@ -106,4 +107,15 @@ test('fragments of an object that is null are not delivered', async () => {
   );
   expect([only, more]).toMatchObject([{ data: { item: null }, errors: [{ message: 'must fails' }] }, []]);
   expect(only).not.toHaveProperty('hasNext');
+});
+
+test('fragments in one that fails are not pending any more', async () => {
+  const within = Array.from({ length: 98 }, (_, index) => `i${index}: item { ... @defer { name } }`);
+  const results = await resultsOf(
+    `{ item { ... @defer { ${within.join(' ')} must } ... @defer { later { ... @defer { name } ... @defer { slow } } } } }`,
+  );
+  expect(results.flatMap((result) => ('incremental' in result ? result.incremental : []))).toContainEqual({
+    id: '1',
+    data: { later: {} },
+  });
 });

@@ -69,7 +69,7 @@ test.each([
   ['failed', { errors: [error] }],
 ])('a whole answer is %s: %j', (outcome, result) => {
   const activity = new OperationActivity('r');
-  activity.answered({ status: 200, body: '{}', result });
+  activity.answered({ status: 200, bytes: 2, result });
   expect(activity).toMatchObject({ outcome, status: 200, bytes: 2 });
 });
 

@@ -219,6 +219,9 @@ describe('what cannot be answered', () => {
       bankUrl: bank.url,
       payments: {
         pay: fail,
+        preview() {
+          throw new Error('not asked');
+        },
         find: fail,
         findByTrackId: () => Promise.reject(new Error('not asked')),
         search: fail,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Page } from '../../src/schema/plugin/list.ts';
+import { Page } from '../../src/schema/plugin/page.ts';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchesOf, branchOf } from '../support/records.ts';
@@ -132,6 +132,7 @@ test('the entries of a page are made one by one, when they are asked for', () =>
       return record;
     },
     { lists: { charge() {} } },
+    () => null,
   );
   expect([nodes.length, edges.length]).toEqual([3, 3]);
   expect(made).toEqual([]);

@@ -159,7 +159,7 @@ describe('where an id of the bank belongs', () => {
   const customerOf = 'query ($id: ID!) { bank { customer(customerId: $id) { email } } }';
 
   test.each([
-    ['Message', 'is only for the caches of clients'],
+    ['Message', 'only `node` and `nodes` take'],
     ['MetadataEntry', 'only `node` and `nodes` take'],
     ['Payment', 'only `node` and `nodes` take'],
     ['TransactionRequest', 'only `node` and `nodes` take'],

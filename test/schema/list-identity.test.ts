@@ -222,6 +222,12 @@ test('the id of a message is that of its content: the same whenever it is read, 
   const ids = await idsOf(messages);
   expect(new Set(ids).size).toBe(3);
   expect(await idsOf(messages.toReversed())).toEqual(ids.toReversed());
+
+  const again = () =>
+    ask('query ($id: ID!) { node(id: $id) { ... on Message { id date } } }', { id: ids[1] });
+  expect(await again()).toEqual({ data: { node: { id: ids[1], date: '2' } } });
+  bank.otherwise({ body: { messages: messages.toSpliced(1, 1) } });
+  expect(failuresOf(await again())).toEqual(['node NOT_FOUND']);
 });
 
 describe('accounts', () => {
@@ -241,7 +247,7 @@ describe('accounts', () => {
 
   test.each([
     ['permissions', (shown: string) => `accounts(accountId: "A") { nodes { ${shown} } }`],
-    ['views', (shown: string) => `account(accountId: "A") { nodes: views { ${shown} } }`],
+    ['views', (shown: string) => `account(accountId: "A") { views { nodes { ${shown} } } }`],
   ])(
     'that share an id, or have none, keep their own balances in the cache of a client (%s)',
     async (scope, field) => {

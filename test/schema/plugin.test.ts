@@ -82,22 +82,16 @@ test('an AccountRef works in any record, and leads to the account and the counte
   expect(asked).toEqual(Array(4).fill({ bankId: 'BANK', accountId: 'A', viewId: 'v' }));
 });
 
-test('a link whose parent and arguments do not give all its ids says so when the schema is made', () => {
-  expect(() => Branch.checkIdsFrom('Account')).toThrow(
-    'A link from Account to Branch needs `ids`: nothing gives it branchId',
-  );
-  Branch.checkIdsFrom('Account', { branchId: null });
-  Account.checkIdsFrom('OtherAccount');
-});
-
 /** TypeScript refuses each of these lines. */
 const wrongUses = () => {
   builder.bankRef(order, {
     key: [Account, 'orderId'],
-    // @ts-expect-error A read has the ids of the key, and no others.
-    read: { load: async ({ customerId }) => ({ id: customerId }) },
+    // @ts-expect-error A list is identified by the ids of the key, and no others.
+    list: { operation: getBranches, load: async ({ customerId }) => [{ id: customerId }] },
   });
   builder.objectFields(Account, (t) => ({
+    // @ts-expect-error Neither the parent nor the arguments have all ids of the key.
+    nearest: t.link(Branch, { description: '' }),
     // @ts-expect-error A link needs all ids of the key.
     branch: t.link(Branch, { description: '', ids: ({ bankId }) => ({ bankId }) }),
     other: t.link(Branch, {
@@ -112,7 +106,6 @@ const wrongUses = () => {
       description: '',
       // @ts-expect-error The record of an account has no branches.
       entries: ({ record }) => record.branches,
-      ids: ({ bankId }, branchId: string) => ({ bankId, branchId }),
     }),
     // @ts-expect-error There is no such option.
     one: t.link(Branch, { description: '', id: 'branchId' }),

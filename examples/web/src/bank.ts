@@ -25,6 +25,7 @@ const Node = [
   'Bank',
   'Branch',
   'Customer',
+  'Message',
   'MetadataEntry',
   'OtherAccount',
   'Payment',

@@ -9,6 +9,10 @@ export interface JwtOptions {
   /** The required `iss` and `aud` of a token. */
   readonly issuer: string;
   readonly audience: string;
+  /** An `aud` that no token may have beside the required one: its tokens are for another place (default: there is none). */
+  readonly refusedAudience?: string | null;
+  /** The address where clients find out where they get tokens (RFC 9728), for the answer to a request without a good one. */
+  readonly resourceMetadata?: string | null;
   /** The algorithms of signatures that are accepted: public keys only, see `jwtAlgorithms`. */
   readonly algorithms: readonly string[];
   /** The claims that become Auth-Provider-Name and Auth-ID. */

@@ -38,7 +38,8 @@ export function authenticateByToken(
   onRefusal?: (why: TokenRefusal) => void,
 ): Authenticate & { readonly reloadKeys: Keys['reload'] } {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
-  const { paymentScope = null } = options;
+  const { paymentScope = null, refusedAudience = null, resourceMetadata = null } = options;
+  const metadata = resourceMetadata === null ? [] : [`resource_metadata="${resourceMetadata}"`];
   const keys = createJwks({
     url: options.jwksUrl,
     proxyUrl: options.jwksProxyUrl ?? null,
@@ -74,6 +75,8 @@ export function authenticateByToken(
     if (token.length > maxTokenLength) throw new TokenTooLong();
     refuseExpired(token);
     const payload = await payloadOf(token);
+    if (refusedAudience !== null && [payload.aud].flat().includes(refusedAudience))
+      throw new errors.JWTClaimValidationFailed('for another place', payload, 'aud');
     if (Object.hasOwn(payload, 'cnf')) throw new BoundToSender(payload.cnf);
     const read = (claim: string, header: string) => {
       try {
@@ -137,7 +140,7 @@ export function authenticateByToken(
     const token = bearerToken(request);
     if (token === null) {
       refused(null);
-      throw unauthenticated('A bearer token is needed.', 'Bearer');
+      throw unauthenticated('A bearer token is needed.', metadata);
     }
     redactFromLog(() => [token]);
     try {
@@ -156,7 +159,11 @@ export function authenticateByToken(
       const reason = refusalMessage(error);
       // RFC 6750 allows no other characters; the name of a claim may have some.
       const description = reason.replaceAll(/[^ !#-[\]-~]/g, '?');
-      throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${description}"`);
+      throw unauthenticated(reason, [
+        'error="invalid_token"',
+        `error_description="${description}"`,
+        ...metadata,
+      ]);
     }
   };
   return Object.assign(authenticate, { reloadKeys: keys.reload });
@@ -266,9 +273,9 @@ const claimsOf = (payload: JWTPayload, names: readonly string[]): Readonly<Recor
     }),
   );
 
-const unauthenticated = (message: string, challenge: string) =>
+const unauthenticated = (message: string, challenge: readonly string[]) =>
   new RequestError('UNAUTHENTICATED', message, {
-    http: { status: 401, headers: { 'WWW-Authenticate': challenge } },
+    http: { status: 401, headers: { 'WWW-Authenticate': `Bearer ${challenge.join(', ')}`.trim() } },
   });
 
 /** Why keys cannot be fetched, for the log. */

@@ -10,12 +10,14 @@ import type {
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
 import type { z } from 'zod';
+import type { Operation } from '../../contract/operation.ts';
 import type { Part, RecordInputOptions, Values } from './fields.ts';
 import type { BankPlugin } from './index.ts';
-import type { LinkOptions, LinksOptions } from './link.ts';
-import type { BankListOptions, PartListOptions } from './list.ts';
-import type { BankRef, BankTypes, KeyPart, ListedTypes, RefOptions, SingleTypes } from './node.ts';
-import type { BankNodeOptions } from './schema-builder.ts';
+import type { BankTypes, KeyPart, ListedTypes, SingleTypes } from './key.ts';
+import type { IdsNeeded, LinkOptions, LinksOptions } from './link.ts';
+import type { BankListOptions } from './list.ts';
+import type { BankRef, RefOptions } from './node.ts';
+import type { BankNodeOptions, GlobalIdOptions } from './schema-builder.ts';
 
 /** What this plugin adds to Pothos' builders. A type's file says only what its record in the contract does not. */
 declare global {
@@ -55,14 +57,20 @@ declare global {
       bankRef: {
         <const Key extends readonly KeyPart[], Shape extends z.ZodObject>(
           shape: Shape,
-          options: RefOptions<SingleTypes<Key, z.infer<Shape>>> & { key: Key; list?: never },
-        ): BankRef<Types, SingleTypes<Key, z.infer<Shape>>>;
-        <const Key extends readonly KeyPart[], Shape extends z.ZodObject>(
+          options: RefOptions<SingleTypes<Key, Shape>> & { key: Key; list?: never },
+        ): BankRef<Types, SingleTypes<Key, Shape>>;
+        <
+          const Key extends readonly KeyPart[],
+          Shape extends z.ZodObject,
+          Listing extends Operation,
+          const ListKey extends readonly KeyPart[] | null = null,
+        >(
           shape: Shape,
-          options: RefOptions<ListedTypes<Key, z.infer<Shape>>> & { key: Key },
-        ): BankRef<Types, ListedTypes<Key, z.infer<Shape>>>;
-        /** With types of its own, if they do not follow from the key and the shape. */
-        <T extends BankTypes>(shape: z.ZodObject, options: RefOptions<T>): BankRef<Types, T>;
+          options: RefOptions<ListedTypes<Key, Shape, Listing, ListKey>> & {
+            key: Key;
+            list: { key?: ListKey; operation: Listing };
+          },
+        ): BankRef<Types, ListedTypes<Key, Shape, Listing, ListKey>>;
       };
 
       /**
@@ -92,27 +100,25 @@ declare global {
       /** A field that leads to a record, which is read if a selected field needs more than its ids. */
       link<T extends BankTypes, Args extends InputFieldMap>(
         ref: BankRef<Types, T>,
-        options: LinkOptions<ParentShape, NoInfer<T>, Args>,
+        options: LinkOptions<ParentShape, NoInfer<T>, Args> &
+          IdsNeeded<NoInfer<T>['Path'], ParentShape, Args>,
       ): FieldRef<Types>;
 
-      /** A field that leads from a list in the parent's record to a record for each entry; each can fail separately. */
-      links<T extends BankTypes, Entry, Args extends InputFieldMap>(
+      /** A field that leads from a list of ids in the parent's record to a record for each; each can fail separately. */
+      links<T extends BankTypes, Args extends InputFieldMap>(
         ref: BankRef<Types, T>,
-        options: LinksOptions<ParentShape, NoInfer<T>, Entry, Args>,
+        options: LinksOptions<ParentShape, Args>,
       ): FieldRef<Types>;
 
-      /** A field that lists records as a connection. The parent's ids and the arguments identify the list. */
-      bankList: {
-        <T extends BankTypes, Args extends InputFieldMap>(
-          ref: BankRef<Types, T>,
-          options: BankListOptions<ParentShape, NoInfer<T>, Args>,
-        ): FieldRef<Types>;
-        /** For records without an id. */
-        <Item extends object, Args extends InputFieldMap>(
-          part: ObjectRef<Types, Item>,
-          options: PartListOptions<ParentShape, NoInfer<Item>, Args>,
-        ): FieldRef<Types>;
-      };
+      /** A field that lists records as a connection. The parent's ids and the arguments determine the list. */
+      bankList<T extends BankTypes, Args extends InputFieldMap>(
+        ref: BankRef<Types, T>,
+        options: BankListOptions<ParentShape, NoInfer<T>, Args> &
+          IdsNeeded<NoInfer<T>['ListIds'], ParentShape, Args>,
+      ): FieldRef<Types>;
+
+      /** The global id of an object that is no record. Unless `node` can read the type, it is only for the caches of clients. */
+      globalId(options: GlobalIdOptions<ParentShape>): FieldRef<Types>;
     }
 
     export interface InputFieldBuilder<Types extends SchemaTypes, Kind extends 'Arg' | 'InputObject'> {

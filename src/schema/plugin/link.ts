@@ -4,26 +4,25 @@ import {
   type InputShapeFromFields,
   RootFieldBuilder,
 } from '@pothos/core';
-import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
 import { unwrap } from '../../bank/answer.ts';
+import { isOtherId, validateId } from '../../bank/ids.ts';
+import type { Operation } from '../../contract/operation.ts';
 import { BankqlError } from '../../errors.ts';
-import { knownResolver } from '../../executor/known-resolvers.ts';
-import { ignoreRejections } from '../../executor/promises.ts';
-import {
-  argumentsOf,
-  deferredFields,
-  type SelectedField,
-  type Selection,
-  selectedFields,
-  selectionOfEntry,
-  subselectionOf,
-} from '../../executor/selection.ts';
-import { getOrMake } from '../../get-or-make.ts';
+import { keepEarlyResults, keepLateObject } from '../../executor/known-resolvers.ts';
+import type { Selection } from '../../executor/selection.ts';
 import type { Types } from '../builder.ts';
-import type { Context, ReadContext, ResolverContext } from '../context.ts';
-import { fieldExtensionsOf } from './field-extensions.ts';
-import { type Listed, mapListItem } from './list-item.ts';
-import type { BankTypes, Linked, LinkedOf } from './node.ts';
+import {
+  type Context,
+  type Defaults,
+  defaultId,
+  type ReadContext,
+  type ResolverContext,
+} from '../context.ts';
+import type { Values } from './fields.ts';
+import { forged } from './global-id.ts';
+import { type BankTypes, givenId, type KeyId } from './key.ts';
+import { findByContent, itemNotFound, type Listed, mapListItem, shownId } from './list-item.ts';
+import { type AnyBankRef, bankRefs } from './node.ts';
 
 /**
  * Links between records.
@@ -37,22 +36,41 @@ import type { BankTypes, Linked, LinkedOf } from './node.ts';
 /** Pothos computes the type of a field's options from the kind of its parent, which its plugins do not know. */
 export const fieldOptions = (options: object) => options as never;
 
+/** The names of ids that no parent, argument or setting gives. */
+type Missing<Ids, Parent, Args> = Exclude<keyof Ids, keyof Parent | Named<Args> | keyof Defaults>;
+
+/** The names of arguments; none if the field has none. */
+type Named<Args> = string extends keyof Args ? never : keyof Args;
+
+/** Ids by their names: those that nothing else gives, and those that are other ones. */
+export type GivenIds<Ids, Parent, Args> = { readonly [Name in keyof Ids]?: GivenId<Ids[Name]> } & {
+  readonly [Name in Missing<Ids, Parent, Args>]: GivenId<Ids[Name]>;
+};
+
+/** An id as a record has it: there may be none, or an error in its place. */
+type GivenId<Id> = Id | (Id extends string ? Error : never) | null | undefined;
+
+/** `ids` may be left out if all of them come from elsewhere. */
+export type IdsNeeded<Ids, Parent, Args> = [Missing<Ids, Parent, Args>] extends [never]
+  ? unknown
+  : { readonly ids: unknown };
+
 export interface LinkOptions<Parent, T extends BankTypes, Args extends InputFieldMap> {
   readonly description: string;
-  /** Arguments that have the name of an id in the key are checked. */
   readonly args?: Args;
+  readonly extensions?: object;
   readonly nullable?: false;
   /** The ids are in the parent's record, which must be read before the link is followed. */
   readonly fromRecord?: true;
   /**
-   * The ids, with the record if the parent's record contains it; null if there is nothing to lead to. By default those in the
-   * parent's path, and the arguments.
+   * The ids that are neither arguments of these names, nor in the parent's path, nor settings; with the record if the parent's record
+   * contains it. Null, or no own id, if there is nothing to lead to.
    */
   readonly ids?: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
     context: ReadContext,
-  ) => LinkedOf<T> | null;
+  ) => (GivenIds<T['Path'], Parent, Args> & { readonly record?: T['Item'] | undefined }) | null;
 }
 
 const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBuilder<
@@ -61,60 +79,65 @@ const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBui
   FieldKind
 >;
 
-type IdsOf = (parent: unknown, args: object, context: Context) => Linked<object, unknown> | null;
+type Node = Values & Listed;
+type IdsOf = (parent: Node, args: Values, context: Context) => Values | null;
 
 fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecord, ...options }) {
-  const check = ref.argumentCheck(options.args);
-  const idsOf = (ids ?? ((parent: object, args: object) => ref.pathOf({ ...parent, ...args }))) as IdsOf;
   const resolverOn = (typename: string) => {
-    if (ids === undefined) ref.checkIdsFrom(typename, options.args);
-    const isBack = ids === undefined && options.args === undefined && ref.isParentOf(typename);
-    const isToChild = ids === undefined && ref.isChildOf(typename);
-    return (parent: Linked<Listed, unknown>, args: never, { bankql }: ResolverContext, info: Selection) => {
-      check?.(args);
+    const isBack = ids === undefined && options.args === undefined && bankRefs.get(typename)?.parent === ref;
+    const underFrom = ref.underFrom(typename);
+    return (parent: Node, args: Values, { bankql }: ResolverContext, info: Selection) => {
       if (isBack && parent.under?.record !== undefined) return parent.under;
-      const linked = idsOf(parent, args, bankql);
-      if (linked === null || linked.record !== undefined) return linked;
-      return ref.load(isToChild ? { ...linked, under: parent } : linked, bankql, info);
+      const given = (ids as IdsOf | undefined)?.(parent, args, bankql);
+      if (given === null) return null;
+      const { record } = given ?? {};
+      if (given !== undefined && ref.own in given && !given[ref.own] && record === undefined) return null;
+      const linked = idsFrom(ref, ref.key, { parent, args, given }, bankql, underFrom);
+      return record === undefined ? follow(ref, linked, bankql, info) : { ...linked, record };
     };
   };
   return this.field(fieldOptions({ ...options, type: ref, fromIds: !fromRecord, resolverOn }));
 };
 
-export interface LinksOptions<Parent, T extends BankTypes, Entry, Args extends InputFieldMap> {
+export interface LinksOptions<Parent, Args extends InputFieldMap> {
   readonly description: string;
   readonly args?: Args;
-  /** Set if the list is never null. */
-  readonly nullable?: { readonly list: false; readonly items: true };
-  /** The entries of the list in the parent's record. */
+  /** The own ids, in the parent's record. */
   readonly entries: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
-  ) => readonly Entry[] | Error | null | undefined;
-  /** Errors: those of the entry. */
-  readonly ids: (parent: Parent, entry: Entry) => T['Ids'];
+  ) => readonly string[] | Error | null | undefined;
 }
 
-// If the operation exceeds its limit of calls, one entry has the error, and the other unread entries are null.
-fieldsProto.links = function links(ref, { entries, ids, ...options }) {
-  const resolve = (parent: unknown, args: never, { bankql }: ResolverContext, info: Selection) => {
-    const onError = reportLimitOnce();
-    return unwrap(entries(parent, args))?.map((item, at) =>
-      mapListItem(item, at, (entry, index) => ref.load(ids(parent, entry), bankql, info, { onError, index })),
-    );
+fieldsProto.links = function links(this: typeof fieldsProto, ref, { entries, ...options }) {
+  const resolverOn = (typename: string) => {
+    const underFrom = ref.underFrom(typename);
+    return (parent: Node, args: never, { bankql }: ResolverContext, info: Selection) => {
+      const own = unwrap(entries(parent, args));
+      // An empty code names no bank.
+      const named = ref === ref.root ? own?.filter((id) => id !== '') : own;
+      const others = idsFrom(ref, ref.listKey, { parent, args, given: undefined }, bankql, underFrom);
+      return followEach(ref, named, (id) => ({ ...others, [ref.own]: givenId(ref.ownId, id) }), bankql, info);
+    };
   };
   return this.field(
-    fieldOptions({ nullable: { list: true, items: true }, ...options, type: [ref], resolve }),
+    fieldOptions({ ...options, nullable: { list: true, items: true }, type: [ref], resolverOn }),
   );
 };
 
 /**
- * Passes on the errors of a list's entries. The error for the limit of calls is reported for one entry only; further entries
- * are null.
+ * Follows a link for each entry; each can fail separately. If the operation exceeds its limit of calls, one entry has the error, and
+ * the other unread entries are null. `idsOf` errors: those of the entry.
  */
-function reportLimitOnce() {
+export function followEach<Entry>(
+  ref: AnyBankRef,
+  entries: readonly Entry[] | null | undefined,
+  idsOf: (entry: Exclude<Entry, Error>) => Node,
+  context: Context,
+  info: Selection,
+) {
   let isReported = false;
-  return (error: unknown): null => {
+  const onError = (error: unknown): null => {
     const isLimit = error instanceof BankqlError && error.code === 'CALL_BUDGET_EXCEEDED';
     if (!isLimit || !isReported) {
       isReported ||= isLimit;
@@ -122,76 +145,143 @@ function reportLimitOnce() {
     }
     return null;
   };
+  return entries?.map((item, at) =>
+    mapListItem(item, at, (entry, index) => follow(ref, idsOf(entry), context, info, { onError, index })),
+  );
 }
 
-/** The requirements of following a link, which depend on the fields that are selected on the linked object. */
-interface LinkNeeds {
-  /** Whether a selected field needs more than the ids. */
-  readonly record: boolean;
-  /** Whether only deferred fields need the record, so that the other fields are delivered before it is read. */
-  readonly isLate: boolean;
-  /**
-   * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
-   * are none. `index`: the position of the object, if `info` is that of a list.
-   */
-  resolveEarly(
-    ids: object,
-    context: Context,
-    info: Selection,
-    index?: number,
-  ): ReadonlyMap<SelectedField, unknown> | null;
+/** Where ids come from: what the link gives, the arguments, and the parent's path. The root has none. */
+interface IdSources {
+  readonly parent: Node | undefined;
+  readonly args: Values;
+  readonly given: Values | undefined;
 }
 
-/** The needs of a selection on a type, computed once for a prepared selection. */
-export function needsOf(typeName: string): (info: Selection) => LinkNeeds {
-  const known = new WeakMap<object, LinkNeeds>();
-  const find = (info: Selection): LinkNeeds => {
-    const type = info.schema.getType(typeName);
-    if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
-    const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
-    const now = selectedFields(info, type).map(declared);
-    const fields = [...now, ...deferredFields(info, type).map(declared)];
-    const early = fields.flatMap(({ selected }) =>
-      knownResolver(selected.field.resolve).isEarly ? selected : [],
-    );
-    const isShownFirst = ({ fromIds, selected }: (typeof fields)[number]) =>
-      fromIds && selected.field !== TypeNameMetaFieldDef;
-    return {
-      record: fields.some(({ fromIds }) => !fromIds),
-      isLate: now.some(isShownFirst) && now.every(({ fromIds }) => fromIds),
-      resolveEarly(ids, context, current, index) {
-        if (early.length === 0) return null;
-        const own = index === undefined ? current : selectionOfEntry(current, index);
-        const results = new Map<SelectedField, unknown>();
-        const resolverContext = { bankql: context };
-        // The record may not exist, so its fields may not use up the calls that others need.
-        for (const selected of early)
-          if (context.session.hasEarlyCalls)
-            results.set(selected, resolveEarly(selected, ids, resolverContext, own));
-        return results;
-      },
-    };
-  };
-  return (info) => {
-    const { details } = info;
-    if (details === undefined) return find(info);
-    return known.get(details) ?? getOrMake(known, details, () => find(info));
-  };
-}
-
-/** The result of a field that is resolved early, or its error. If its object is null, neither is in the answer. */
-function resolveEarly(
-  selected: SelectedField,
-  ids: object,
-  context: ResolverContext,
-  info: Selection,
-): unknown {
-  try {
-    const below = subselectionOf(selected, info) as GraphQLResolveInfo;
-    const result = selected.field.resolve?.(ids, argumentsOf(selected, info), context, below);
-    ignoreRejections(result);
-    return result;
-  } catch (error) {
-    return error;
+/** The ids with the names of a key. Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE for an id of the bank's; those in place of an id. */
+export function idsFrom(
+  ref: AnyBankRef,
+  key: readonly KeyId[],
+  { parent = {}, args, given }: IdSources,
+  { defaults }: Context,
+  underFrom: ReturnType<AnyBankRef['underFrom']>,
+): Node {
+  const ids: Record<string, unknown> = {};
+  for (const part of key) {
+    const { name, noun } = part;
+    if (given !== undefined && name in given) {
+      ids[name] = given[name] === parent[name] ? given[name] : givenId(part, given[name]);
+      continue;
+    }
+    const argument = args[name];
+    // An empty code names no bank.
+    if (argument != null && (argument !== '' || name !== 'bankId')) {
+      ids[name] = noun === null ? argument : validateId(name, String(argument), name);
+      continue;
+    }
+    const known = parent[name];
+    if (known === null) throw ref.withoutId(name);
+    ids[name] =
+      known === undefined ? defaultId(name, defaults) : typeof known === 'string' ? known : unwrap(known);
   }
+  const under = underFrom?.(ids, parent);
+  if (under !== undefined) ids.under = under;
+  return ids;
+}
+
+interface FollowOptions<Other> {
+  /** Gives the result if the record cannot be read. */
+  readonly onError?: (error: unknown) => Other;
+  /** The position of the object, if the selection is that of a list. */
+  readonly index?: number;
+}
+
+/** The linked object, with its record if a selected field needs it. Errors: those of the read, or of `onError`. */
+export function follow<Other = never>(
+  ref: AnyBankRef,
+  ids: Node,
+  context: Context,
+  info: Selection,
+  { onError, index }: FollowOptions<Other> = {},
+): Node | Promise<Node | Other> {
+  // The ids of an entry that is identified by its content are only in the record.
+  if (ids.contentHash !== undefined) return readByContent(ref, ids, ids.contentHash, context).catch(onError);
+  const { record, isLate, resolveEarly } = ref.needs(info);
+  if (!record) return ids;
+  const reading = read(ref, ids, context);
+  const early = resolveEarly(ids, context, info, index);
+  const { own, list, read: one } = ref;
+  // What another text than the own id finds is the same node as in the list.
+  const isFoundOtherwise = ref.isOnlyListed && list?.find !== undefined;
+  const toNode = (record: Values): Node => {
+    if (one !== undefined) noteOtherId(context, one.operation, ids[own], record);
+    const id = isFoundOtherwise ? (ref.idIn(record) ?? ids[own]) : ids[own];
+    if (id === ids[own]) return keepEarlyResults({ ...ids, record }, early);
+    // What other ids led to is resolved again.
+    return { ...ids, [own]: id, record };
+  };
+  // If the ids come from the record, every field must see the same ones.
+  return isLate && !isFoundOtherwise
+    ? keepLateObject({ ...ids }, reading.then(toNode))
+    : reading.then(toNode, onError);
+}
+
+/** Reads a record by its ids, alone or in its list. */
+function read(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Values> {
+  const { read, list } = ref;
+  if (read !== undefined) return read.load(ids, context);
+  if (list === undefined) return Promise.resolve({});
+  return list.load(ids, context).then((entries: readonly Values[]) => {
+    const entry = list.find?.(entries, ids) ?? ref.entriesWith(entries, ids)[0];
+    if (entry === undefined) throw itemNotFound(list.operation, String(ids[ref.own]));
+    // The path of the list has the id.
+    if (list.key !== undefined) noteOtherId(context, list.operation, ids[ref.own], unwrap(entry), entries);
+    return unwrap(entry);
+  });
+}
+
+/**
+ * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
+ * counts as drift.
+ */
+function noteOtherId(
+  { session }: ReadContext,
+  operation: Operation,
+  asked: unknown,
+  record: Values,
+  answer: object = record,
+): void {
+  if (isOtherId(record.id, asked)) session.noteDrift({ operation: operation.id, field: 'id' }, answer);
+}
+
+async function readByContent(
+  ref: AnyBankRef,
+  { from, ...ids }: Node,
+  contentHash: string,
+  context: ReadContext,
+): Promise<Node> {
+  const { list } = ref;
+  if (list === undefined) throw forged();
+  const listIds = from?.ids ?? ids;
+  const entries = await list.load(listIds, context);
+  const record = await findByContent(entries, contentHash, ref.shape, list.operation, context);
+  return { ...ref.nodesIn(entries, listIds)(record), contentHash };
+}
+
+/**
+ * Reads the one record with the ids, to change it. Errors: BANK_BAD_RESPONSE if the list has several with this id: the first
+ * of them may be the wrong one.
+ */
+export async function readForUpdate(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Values> {
+  const { read: one, list } = ref;
+  if (one === undefined && list !== undefined) {
+    const { operation } = list;
+    const entries = ref.entriesWith(await list.load(ids, context), ids);
+    if (entries.length > 1)
+      throw new BankqlError(
+        'BANK_BAD_RESPONSE',
+        `The bank's ${operation.id} lists several ${ref.plural} with the id ${shownId(String(ids[ref.own]))}, so that it is not known which one to change. Nothing was written.`,
+        { operation: operation.id },
+      );
+  }
+  return read(ref, ids, context);
 }

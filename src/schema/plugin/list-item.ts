@@ -12,11 +12,13 @@ import type { ReadContext } from '../context.ts';
  * Entries with the same content have the same global id, and are the same to clients.
  */
 
-/** The relation of an object to the list that contains it. */
-export interface Listed<ListIds = unknown, Item = unknown> {
+/** What an object knows of the list that it came from. */
+export interface Listed {
   /** The ids of the list, and the bank's whole list; that is absent if only a global id names the entry. */
-  readonly from?: { readonly ids: ListIds; readonly list?: readonly Item[] } | undefined;
-  /** The hash of the content, if it comes from a global id. */
+  readonly from?:
+    | { readonly ids: Readonly<Record<string, unknown>>; readonly list?: readonly unknown[] }
+    | undefined;
+  /** The hash of the content, if a global id named it. */
   readonly contentHash?: string | undefined;
   /** The node whose field led to the object: a link back to that node reads nothing. */
   readonly under?: { readonly record?: unknown } | undefined;
@@ -35,17 +37,6 @@ const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[
 /** The entries of a bank's list by their names. Entries with the same name are identified by their content. */
 export const entriesByName = <Item>(list: readonly Item[], nameOf: (entry: Item) => string | null) =>
   getOrMake(indexes, list, () => Map.groupBy(list, nameOf)) as ReadonlyMap<string | null, readonly Item[]>;
-
-const sources = new WeakMap<object, object>();
-
-/** Remembers the bank's list from which another list was made: it decides what identifies an entry of the other one too. */
-export function madeFrom<Item>(source: readonly Item[], list: Item[]): Item[] {
-  sources.set(list, sourceOf(source));
-  return list;
-}
-
-/** The bank's list from which a list was made. */
-export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 const hashes = new WeakMap<object, string>();
 

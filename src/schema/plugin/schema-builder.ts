@@ -1,10 +1,12 @@
-import SchemaBuilder, { type FieldMap } from '@pothos/core';
+import SchemaBuilder, { type FieldKind, type FieldMap, RootFieldBuilder } from '@pothos/core';
 import type { z } from 'zod';
 import { metaOf } from '../../contract/record.ts';
 import type { ObjectFields, Types } from '../builder.ts';
-import { fieldsOf, ownIdField } from './fields.ts';
-import { globalIdDescription } from './global-id.ts';
-import { type AnyBankRef, BankRef, type BankTypes, type RefOptions } from './node.ts';
+import { fieldsOf, ownIdField, type Values } from './fields.ts';
+import { encodeGlobalId, globalIdDescription, globalIdTypes } from './global-id.ts';
+import type { BankTypes } from './key.ts';
+import { fieldOptions, follow } from './link.ts';
+import { type AnyBankRef, BankRef, type RefOptions } from './node.ts';
 
 /** The types of records: `builder.bankRef` and `builder.bankNode`. */
 
@@ -23,7 +25,13 @@ builderProto.bankRef = function bankRef(
   shape: z.ZodObject,
   options: RefOptions<BankTypes>,
 ) {
-  return new BankRef(this, shape, options);
+  const ref: AnyBankRef = new BankRef(this, shape, options);
+  globalIdTypes.set(ref.name, {
+    bankIdField: options.bankIdField === null ? null : ref.own,
+    idsOf: (key) => ref.idsOf(key),
+    load: (ids, context, info, { index } = {}) => follow(ref, ids as Values, context, info, { index }),
+  });
+  return ref;
 } as typeof builderProto.bankRef;
 
 builderProto.bankNode = function bankNode(
@@ -47,7 +55,7 @@ builderProto.bankNode = function bankNode(
         ...parentFields(t, ref, through),
         version: t.string({
           description: 'Opaque, for `ifVersion`: changes with every field of the record.',
-          resolve: ({ record }: { record: unknown }) => ref.version(record),
+          resolve: ({ record }: { record: object }) => ref.version(record),
         }),
       };
       for (const name of omit) delete own[name];
@@ -57,9 +65,14 @@ builderProto.bankNode = function bankNode(
 };
 
 type Ids = Readonly<Record<string, string>>;
+/** A type whose ids TypeScript does not know. */
+type PlainRef = Pick<AnyBankRef, 'noun' | 'names'> & {
+  readonly root: BankRef<Types, BankTypes>;
+  readonly parent: BankRef<Types, BankTypes> | null;
+};
 
 /** The fields of a record for its bank; their values are in the path of the record's request. */
-function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: AnyBankRef): FieldMap {
+function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: PlainRef): FieldMap {
   if (parent === null) return {};
   return {
     bankId: t.exposeID('bankId', {
@@ -74,7 +87,7 @@ function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: AnyBankRef): F
 }
 
 /** The fields of a record for the one to which it belongs, if that is not the bank: its ids, and the link back to it. */
-function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, through: string): FieldMap {
+function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through: string): FieldMap {
   if (parent === null || parent === root) return {};
   const { noun, names } = parent;
   const own: FieldMap = {
@@ -92,3 +105,26 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: AnyBankRef, throug
     });
   return own;
 }
+
+export interface GlobalIdOptions<Parent> {
+  readonly description: string;
+  /** What identifies the object among those of its type. An error counts as null. */
+  readonly key: (parent: Parent) => readonly (string | Error | null)[];
+}
+
+const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBuilder<
+  Types,
+  unknown,
+  FieldKind
+>;
+
+fieldsProto.globalId = function globalId(this: typeof fieldsProto, { description, key }) {
+  const resolverOn = (typename: string) => {
+    if (!globalIdTypes.has(typename)) globalIdTypes.set(typename, null);
+    return (parent: never) => {
+      const parts = key(parent).map((part) => (part instanceof Error ? null : part));
+      return encodeGlobalId(typename, JSON.stringify(parts));
+    };
+  };
+  return this.field(fieldOptions({ type: 'ID', nullable: false, description, resolverOn }));
+};

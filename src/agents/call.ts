@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { ExecutionResult } from 'graphql';
+import { badUserInput } from '../errors.ts';
+import type { ToolOutcome } from '../graphql/operation-activity.ts';
+import { createBankqlYoga, type YogaOptions } from '../graphql/yoga.ts';
+import type { ToolsSender } from '../http/handle.ts';
+import { createRespond } from '../http/respond.ts';
+import { isObject } from '../is-object.ts';
+import { Confirmation } from './confirmation.ts';
+import { readState } from './signed-state.ts';
+import { keyMember, type Tool, type Tools } from './tools.ts';
+
+/** A call of a tool, from its arguments to its result. */
+
+/** The length of an answer in JSON: more than models read. */
+const maxAnswerBytes = 1024 * 1024;
+
+/** What executes the operations of tools: as those of GraphQL, in a yoga server that has no other documents. */
+export function serveTools(
+  options: Omit<YogaOptions, 'persisted' | 'explains'>,
+  { byName, persisted }: Tools,
+) {
+  const { answerLimits } = options;
+  const bytes = Math.min(answerLimits.bytes, maxAnswerBytes);
+  const yoga = createBankqlYoga({ ...options, answerLimits: { ...answerLimits, bytes }, persisted });
+  return { byName, ...yoga, respond: createRespond({}, yoga.toErrorResult) };
+}
+
+export type ServedTools = ReturnType<typeof serveTools>;
+
+/** A message that is answered. */
+export interface Message {
+  readonly sender: ToolsSender;
+  /** It keeps to the tools that it began with. */
+  readonly served: ServedTools;
+  /** How it ended; null if an operation was executed, and has reported it. */
+  outcome: 'ok' | 'refused' | ToolOutcome | null;
+}
+
+export interface CallOptions extends Pick<YogaOptions, 'payments'> {
+  /** The payment store's secret, which replicas share. */
+  readonly secret: () => string;
+  readonly now?: (() => number) | undefined;
+}
+
+/** The name under which the answer to the question comes back. */
+const asked = 'confirmation';
+
+/** The result of a tool that reads. */
+export async function read(tool: Tool, given: Arguments, message: Message): Promise<CallToolResult> {
+  return resultOf(await execute(tool, given, message), message);
+}
+
+/** Asks, or pays what was agreed to. Nothing is sent before that. */
+export async function pay(
+  tool: Tool,
+  given: Arguments,
+  { inputResponses, requestState }: ServerContext['mcpReq'],
+  message: Message,
+  { payments, secret, now = Date.now }: CallOptions,
+): Promise<CallToolResult | InputRequiredResult> {
+  const answer = inputResponse(inputResponses, asked);
+  const hasAgreed = answer.kind === 'elicit' && answer.action === 'accept' && answer.content?.pay === true;
+  if (answer.kind === 'elicit' && !hasAgreed) {
+    message.outcome = 'not agreed';
+    return refusal(declined);
+  }
+  const state = requestState<string>();
+  const confirmation = new Confirmation({
+    payments,
+    secret: secret(),
+    tool,
+    agreed: hasAgreed ? readState(secret(), state, now()) : null,
+    now,
+  });
+  const result = await execute(tool, given, message, confirmation);
+  const { question } = confirmation;
+  if (question === null) return resultOf(result, message, confirmation.key);
+  message.outcome = 'asked';
+  const form = inputRequired.elicit({ message: question.text, requestedSchema: tick });
+  return inputRequired({ inputRequests: { [asked]: form }, requestState: question.state });
+}
+
+function execute(
+  tool: Tool,
+  given: Arguments,
+  { sender: { credentials, holder, activity, fetchRequest }, served }: Message,
+  confirmation: Confirmation | null = null,
+): ExecutionResult | Promise<ExecutionResult> {
+  let variables: Arguments;
+  try {
+    variables = variablesOf(tool, given);
+  } catch (error) {
+    return served.toErrorResult(error);
+  }
+  const params = { documentId: tool.name, operationName: tool.name, variables };
+  const payments = confirmation?.payments;
+  return served.execute(params, { credentials, holder, activity, payments }, fetchRequest);
+}
+
+/** The result as text: its JSON keeps each digit. An answer without data is an error. `key`: that of a payment. */
+function resultOf(result: ExecutionResult, message: Message, key: string | null = null): CallToolResult {
+  const { holder, activity, request } = message.sender;
+  // As a text in JSON, the answer has up to twice its length.
+  const room = { reserveRoom: (bytes: number) => holder.reserveRoom(2 * bytes) };
+  const answer = message.served.respond(result, {
+    mediaType: 'application/json',
+    request,
+    holder: room,
+    activity,
+  });
+  message.outcome = null;
+  const texts = [
+    answer.body.toString(),
+    ...(key === null ? [] : [`The idempotencyKey of this payment: ${key}`]),
+  ];
+  return {
+    content: texts.map((text) => ({ type: 'text', text })),
+    ...(hasFailed(answer.result) ? { isError: true } : {}),
+  };
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** The form of the question. Without a default: only a person ticks it. */
+const tick = {
+  type: 'object' as const,
+  properties: { pay: { type: 'boolean' as const, title: 'Pay', description: 'Tick to send this payment.' } },
+  required: ['pay'],
+};
+
+/** The variables of the operation: the arguments, and a new idempotency key. Errors: BAD_USER_INPUT. */
+function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
+  // GraphQL ignores unknown variables; a model would believe that they had an effect.
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(inputSchema.properties, name))
+      throw badUserInput(
+        `The tool has no argument of this name. Its arguments: ${Object.keys(inputSchema.properties).join(', ')}.`,
+      );
+  if (key === null) return given;
+  const { variable, isMember } = key;
+  const idempotencyKey: string = randomUUID();
+  if (!isMember) return { ...given, [variable]: idempotencyKey };
+  const input = given[variable];
+  // What is no object is refused as a variable.
+  if (!isObject(input)) return given;
+  if (Object.hasOwn(input, keyMember))
+    throw badUserInput('bankql makes the idempotencyKey: leave it out.', `${variable}.${keyMember}`);
+  return { ...given, [variable]: { ...input, idempotencyKey } };
+}
+
+/** Whether there are only errors: with a part of the data, they say what is missing. */
+const hasFailed = ({ data, errors }: ExecutionResult): boolean =>
+  errors !== undefined && Object.values(data ?? {}).every((field) => field === null);
+
+export const refusal = (text: string): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  isError: true,
+});
+
+const declined =
+  'The person did not agree to this payment. Nothing was sent. Do not ask again unless the person wants it.';
+
+export const tooOld =
+  'Nothing was sent: a payment needs a question to the person, which this client cannot ask. It needs the protocol of 2026-07-28 with form elicitation.';

@@ -1,0 +1,161 @@
+import {
+  createMcpHandler,
+  type ListToolsResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import { RequestError } from '../graphql/errors.ts';
+import type { ObservedOperation } from '../graphql/operation-activity.ts';
+import type { YogaOptions } from '../graphql/yoga.ts';
+import type { WholeAnswer } from '../http/exchange.ts';
+import type { ToolsEndpoint } from '../http/handle.ts';
+import { isObject } from '../is-object.ts';
+import { version } from '../version.ts';
+import {
+  type Arguments,
+  type CallOptions,
+  type Message,
+  pay,
+  read,
+  refusal,
+  type ServedTools,
+  serveTools,
+  tooOld,
+} from './call.ts';
+import { agentsApp, type Tool, type Tools } from './tools.ts';
+
+export interface ToolsEndpointOptions
+  extends Omit<YogaOptions, 'persisted' | 'explains'>,
+    Pick<ToolsEndpoint, 'authenticate' | 'metadata'>,
+    CallOptions {
+  readonly tools: Tools;
+  /** What the answer to a token that may not pay says in WWW-Authenticate, behind its error. */
+  readonly scopeChallenge?: readonly string[] | undefined;
+}
+
+/** The headers that the SDK reads. None of a credential reaches it. */
+const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
+
+/** An answer is in no form that the SDK would check: it needs no validator, which takes milliseconds to make. */
+const jsonSchemaValidator = {
+  getValidator: () => {
+    throw new Error('nothing is validated by the SDK');
+  },
+};
+
+/**
+ * Serves tools for agents by the Model Context Protocol: one message for each request, without a session. The door has checked the
+ * request, and read its body: the SDK gets neither. The operations run as those of GraphQL do.
+ */
+export function createToolsEndpoint(options: ToolsEndpointOptions) {
+  const { authenticate, metadata, scopeChallenge = [] } = options;
+  let served = serveTools(options, options.tools);
+  /** The messages under way, by the requests that the SDK passes on. */
+  const messages = new WeakMap<Request, Message>();
+  const handler = createMcpHandler(
+    ({ era, requestInfo }) => {
+      const message = requestInfo && messages.get(requestInfo);
+      if (message === undefined) throw new Error('the SDK serves another request');
+      return createServer(era === 'modern', message);
+    },
+    { maxSubscriptions: 0, keepAliveMs: 0 },
+  );
+
+  /** One for each request: an instance of the SDK serves one connection. */
+  function createServer(isModern: boolean, message: Message): Server {
+    const server = new Server(
+      { name: 'bankql', version },
+      { capabilities: { tools: {} }, inputRequired: { legacyShim: false }, jsonSchemaValidator },
+    );
+    server.setRequestHandler('tools/list', () => ({
+      tools: [...message.served.byName.values()].map(listed),
+    }));
+    server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
+      const tool = message.served.byName.get(params.name);
+      if (tool === undefined) {
+        message.outcome = 'refused';
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+      }
+      const given = params.arguments ?? {};
+      if (tool.key === null) return read(tool, given, message);
+      if (isModern) return pay(tool, given, mcpReq, message, options);
+      message.outcome = 'refused';
+      return refusal(tooOld);
+    });
+    return server;
+  }
+
+  return {
+    authenticate,
+    metadata,
+
+    /** Replaces the tools; calls under way are not affected. */
+    replaceTools(tools: Tools): void {
+      served = serveTools(options, tools);
+    },
+
+    async answer(body, sender): Promise<WholeAnswer> {
+      const { credentials, activity, request } = sender;
+      const message: Message = { sender, served, outcome: 'ok' };
+      const tool = calledTool(body, served);
+      if (tool !== undefined && activity !== null) activity.operation = observedOf(tool);
+      if (tool?.key && !credentials.mayPay) throw insufficientScope(scopeChallenge);
+      const headers = new Headers({ 'Content-Type': 'application/json' });
+      for (const name of readHeaders) {
+        const value = request.headers[name];
+        if (typeof value === 'string') headers.set(name, value);
+      }
+      // Without the client's signal: an answer that is lost must not be taken for a payment that is not made.
+      const sdkRequest = new Request('http://bankql/mcp', { method: 'POST', headers });
+      messages.set(sdkRequest, message);
+      const response = await handler.fetch(sdkRequest, { parsedBody: body });
+      const { status } = response;
+      const text = await response.text();
+      const bytes = Buffer.byteLength(text);
+      const { outcome } = message;
+      if (status >= 400 || outcome === 'refused')
+        activity?.refused(status, status < 500 ? 'BAD_USER_INPUT' : 'INTERNAL', bytes);
+      else activity?.answeredTool(status, bytes, outcome);
+      return {
+        status,
+        headers: ['Content-Type', response.headers.get('content-type') ?? 'text/plain'],
+        body: text,
+      };
+    },
+  } satisfies ToolsEndpoint & { readonly replaceTools: (tools: Tools) => void };
+}
+
+/** The tool that a message calls, if it calls one. */
+function calledTool({ method, params }: Arguments, { byName }: ServedTools): Tool | undefined {
+  const name = method === 'tools/call' && isObject(params) ? params.name : undefined;
+  return typeof name === 'string' ? byName.get(name) : undefined;
+}
+
+/** A tool as observers see it until its operation is executed. */
+const observedOf = ({ kind, name, documentHash }: Tool): ObservedOperation => ({
+  kind,
+  name,
+  documentHash,
+  apps: [agentsApp],
+  deprecatedIn: () => [],
+});
+
+/** A tool as agents see it. */
+const listed = ({ name, description, inputSchema, key }: Tool): ListToolsResult['tools'][number] => ({
+  name,
+  ...(description === undefined ? {} : { description }),
+  inputSchema: JSON.parse(JSON.stringify(inputSchema)),
+  annotations:
+    key === null
+      ? { readOnlyHint: true }
+      : { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+});
+
+const insufficientScope = (challenge: readonly string[]) =>
+  new RequestError('FORBIDDEN', 'This token may not pay. Nothing was sent.', {
+    http: {
+      status: 403,
+      headers: { 'WWW-Authenticate': ['Bearer error="insufficient_scope"', ...challenge].join(', ') },
+    },
+  });

@@ -1,0 +1,76 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Logger } from 'pino';
+import { loadTools } from '../agents/tools.ts';
+import type { Config } from '../config/config.ts';
+import type { TokenRefusal } from '../http/auth/jwt-options.ts';
+import type { ServerOptions } from '../http/server.ts';
+import type { PaymentStore } from '../payments/store/store.ts';
+
+/** The path of the metadata of a protected resource (RFC 9728), in front of the resource's own. */
+const metadataPath = '/.well-known/oauth-protected-resource';
+
+/** The tools of the folder MCP_DOCUMENTS; null if it is not set. Errors: StartError. */
+export async function readTools({ tools, server: { documentLimits } }: Config, schema: GraphQLSchema) {
+  // Suggestions are for the operator.
+  return tools && loadTools(tools.folder, { schema, documentLimits, introspection: true });
+}
+
+interface ToolsOptions {
+  readonly serving: Omit<ServerOptions, 'tools'> & { readonly schema: GraphQLSchema };
+  readonly store: Pick<PaymentStore, 'secret'>;
+  readonly logger: Logger;
+  readonly telemetry: { readonly onTokenRefusal: (why: TokenRefusal) => void };
+}
+
+/**
+ * What serves the tools for agents; null if there are none: the SDK is then not loaded. Their tokens have an audience of their own, so
+ * that an agent does not pay at /graphql, where nobody is asked.
+ * Errors: StartError.
+ */
+export async function openTools(config: Config, { serving, store, logger, telemetry }: ToolsOptions) {
+  const tools = await readTools(config, serving.schema);
+  if (tools === null) return null;
+  const { identity } = config;
+  const url = identity && config.tools?.url ? new URL(config.tools.url) : null;
+  const resourceMetadata = url && `${url.origin}${metadataPath}${url.pathname}`;
+  const byToken =
+    identity &&
+    url &&
+    (await import('../http/auth/jwt.ts')).authenticateByToken(
+      { ...identity, audience: url.href, refusedAudience: identity.audience, resourceMetadata },
+      logger,
+      telemetry.onTokenRefusal,
+    );
+  const { createToolsEndpoint } = await import('../agents/endpoint.ts');
+  const endpoint = createToolsEndpoint({
+    ...serving,
+    tools,
+    unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
+    authenticate: byToken ?? serving.authenticate,
+    metadata:
+      identity && url
+        ? {
+            path: metadataPath + url.pathname,
+            json: JSON.stringify({
+              resource: url.href,
+              authorization_servers: [identity.issuer],
+              bearer_methods_supported: ['header'],
+              ...(identity.paymentScope ? { scopes_supported: [identity.paymentScope] } : {}),
+            }),
+          }
+        : null,
+    scopeChallenge: [
+      ...(identity?.paymentScope ? [`scope="${identity.paymentScope}"`] : []),
+      ...(resourceMetadata ? [`resource_metadata="${resourceMetadata}"`] : []),
+    ],
+    secret: () => store.secret,
+  });
+  return {
+    endpoint,
+    reload: async () => {
+      const reloaded = await readTools(config, serving.schema);
+      if (reloaded !== null) endpoint.replaceTools(reloaded);
+    },
+    reloadKeys: byToken?.reloadKeys,
+  };
+}

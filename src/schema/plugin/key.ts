@@ -1,0 +1,120 @@
+import type { z } from 'zod';
+import { unwrap } from '../../bank/answer.ts';
+import { validateBankId, validateId } from '../../bank/ids.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { forged, textOf } from './global-id.ts';
+import type { Listed } from './list-item.ts';
+import type { AnyBankRef } from './node.ts';
+
+/** Keys: what identifies a record, and where the parts of a key come from. */
+
+/** The types of a kind of records. */
+export interface BankTypes {
+  /** What a link needs to know: the ids. */
+  Ids: object;
+  /** The ids in the paths of its requests. */
+  Path: object;
+  /** The ids of the list that contains it. */
+  ListIds: object;
+  Item: unknown;
+}
+
+/** Ids, with the record that they identify if it has been read. */
+type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
+export type LinkedOf<T extends BankTypes> = Linked<T['Ids'], T['Item']>;
+
+/** A part of a key that is not the name of an id: what it may be. A text is an id of the bank all the same. */
+interface KeyValue<Name extends string = string, Value = unknown> {
+  readonly name: Name;
+  readonly schema: z.ZodType<Value>;
+}
+
+/** A part of a key: the record to which it belongs, or the name of an id, or another value. The last name is its own id. */
+export type KeyPart = string | AnyBankRef | KeyValue;
+
+type PathOfPart<Part> = Part extends { readonly $types: infer T extends BankTypes }
+  ? T['Path']
+  : Part extends KeyValue<infer Name, infer Value>
+    ? { readonly [N in Name]: Value }
+    : Part extends string
+      ? { readonly [N in Part]: string }
+      : unknown;
+
+/** The ids in a key. */
+type PathIn<Key extends readonly unknown[]> = Key extends readonly [infer Part, ...infer Others]
+  ? PathOfPart<Part> & PathIn<Others>
+  : unknown;
+
+/** The name of the own id: the last one in a key. */
+type OwnName<Key extends readonly unknown[]> = Key extends readonly [...infer Others, infer Last]
+  ? Last extends string
+    ? Last
+    : OwnName<Others>
+  : never;
+
+/** Records that are read one by one. */
+export interface SingleTypes<Key extends readonly unknown[], Shape extends z.ZodObject> {
+  Ids: PathIn<Key> & object;
+  Path: PathIn<Key> & object;
+  ListIds: Omit<PathIn<Key>, OwnName<Key>>;
+  Item: z.infer<Shape>;
+}
+
+/** An entry of a list may have another shape than a record that is read alone. */
+type EntryOf<Listing extends Operation> = Listing['answer'] extends z.ZodType
+  ? z.infer<Listing['answer']>
+  : never;
+
+/** Records that are found in lists. The own id of one is null if the bank gave none, or if the content identifies it. */
+export interface ListedTypes<
+  Key extends readonly unknown[],
+  Shape extends z.ZodObject,
+  Listing extends Operation,
+  ListKey extends readonly unknown[] | null,
+> {
+  Ids: Omit<PathIn<Key>, OwnName<Key>> & { readonly [N in OwnName<Key>]: string | null } & Listed;
+  Path: PathIn<Key> & object;
+  ListIds: ListKey extends readonly unknown[] ? PathIn<ListKey> & object : Omit<PathIn<Key>, OwnName<Key>>;
+  Item: z.infer<Shape> | EntryOf<Listing>;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A part of a key, as the code uses it. */
+export interface KeyId {
+  readonly name: string;
+  /** Checks the value in the key of a global id, which anybody may have written. Errors: BAD_USER_INPUT. */
+  readonly check: (value: unknown) => unknown;
+  /** What the id names, in messages; null if it is not a segment of paths, so that any text may be one. */
+  readonly noun: string | null;
+}
+
+/** The parts of a key. `anyText`: the name of an id that no path contains; null if there is none. */
+export const keyIds = (key: readonly KeyPart[], anyText: string | null): readonly KeyId[] =>
+  key.flatMap((part) => {
+    if (typeof part === 'object' && 'names' in part) return keyIds(part.names, null);
+    const { name, schema } = typeof part === 'string' ? { name: part } : part;
+    if (name === anyText) return { name, check: textOf, noun: null };
+    const thing = name.replace(/Id$/, '');
+    const check = (value: unknown) => {
+      const id = schema === undefined ? textOf(value) : valueIn(schema, value);
+      return typeof id === 'string' ? validateId(name, id) : id;
+    };
+    return { name, check, noun: `${/^[aeiou]/.test(thing) ? 'an' : 'a'} ${thing}` };
+  });
+
+function valueIn(schema: z.ZodType, value: unknown): unknown {
+  const { success, data } = schema.safeParse(value);
+  if (!success) throw forged();
+  return data;
+}
+
+/** The ids in the key of a global id. Errors: BAD_USER_INPUT. */
+export const idsInKey = (parts: readonly KeyId[], key: readonly unknown[]): Values =>
+  Object.fromEntries(parts.map(({ name, check }, at) => [name, check(key[at])]));
+
+/** An id that the bank gave. Errors: the one in its place; BANK_BAD_RESPONSE if it has to be a segment of paths and cannot. */
+export function givenId({ noun }: KeyId, value: unknown): unknown {
+  if (typeof value !== 'string') return unwrap(value);
+  return noun === null ? value : validateBankId(noun, value);
+}

@@ -1,0 +1,89 @@
+import { type GraphQLResolveInfo, isObjectType, TypeNameMetaFieldDef } from 'graphql';
+import { knownResolver } from '../../executor/known-resolvers.ts';
+import { ignoreRejections } from '../../executor/promises.ts';
+import {
+  argumentsOf,
+  deferredFields,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  selectionOfEntry,
+  subselectionOf,
+} from '../../executor/selection.ts';
+import { getOrMake } from '../../get-or-make.ts';
+import type { Context, ResolverContext } from '../context.ts';
+import { fieldExtensionsOf } from './field-extensions.ts';
+
+/** What the selected fields of a linked object need, and those of them that need not wait for its record. */
+
+/** The requirements of following a link, which depend on the fields that are selected on the linked object. */
+export interface Needs {
+  /** Whether a selected field needs more than the ids. */
+  readonly record: boolean;
+  /** Whether only fields that are delivered later need the record, and others are shown before. */
+  readonly isLate: boolean;
+  /**
+   * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
+   * are none. `index`: the position of the object, if `info` is that of a list.
+   */
+  resolveEarly(
+    ids: object,
+    context: Context,
+    info: Selection,
+    index?: number,
+  ): ReadonlyMap<SelectedField, unknown> | null;
+}
+
+/** The needs of a selection on a type, computed once for a prepared selection. */
+export function needsOf(typeName: string): (info: Selection) => Needs {
+  const known = new WeakMap<object, Needs>();
+  const find = (info: Selection): Needs => {
+    const type = info.schema.getType(typeName);
+    if (!isObjectType(type)) throw new Error(`${typeName} is no object type of the schema`);
+    const declared = (selected: SelectedField) => ({ selected, ...fieldExtensionsOf(selected.field) });
+    const now = selectedFields(info, type).map(declared);
+    const fields = [...now, ...deferredFields(info, type).map(declared)];
+    const early = fields.flatMap(({ selected }) =>
+      knownResolver(selected.field.resolve).isEarly ? selected : [],
+    );
+    const isShownFirst = ({ fromIds, selected }: (typeof fields)[number]) =>
+      fromIds && selected.field !== TypeNameMetaFieldDef;
+    return {
+      record: fields.some(({ fromIds }) => !fromIds),
+      isLate: now.some(isShownFirst) && now.every(({ fromIds }) => fromIds),
+      resolveEarly(ids, context, current, index) {
+        if (early.length === 0) return null;
+        const own = index === undefined ? current : selectionOfEntry(current, index);
+        const results = new Map<SelectedField, unknown>();
+        const resolverContext = { bankql: context };
+        // The record may not be there: its fields may not use up the calls that others need.
+        for (const selected of early)
+          if (context.session.hasEarlyCalls)
+            results.set(selected, resolveEarly(selected, ids, resolverContext, own));
+        return results;
+      },
+    };
+  };
+  return (info) => {
+    const { details } = info;
+    if (details === undefined) return find(info);
+    return known.get(details) ?? getOrMake(known, details, () => find(info));
+  };
+}
+
+/** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
+function resolveEarly(
+  selected: SelectedField,
+  ids: object,
+  context: ResolverContext,
+  info: Selection,
+): unknown {
+  try {
+    const below = subselectionOf(selected, info) as GraphQLResolveInfo;
+    const result = selected.field.resolve?.(ids, argumentsOf(selected, info), context, below);
+    ignoreRejections(result);
+    return result;
+  } catch (error) {
+    return error;
+  }
+}

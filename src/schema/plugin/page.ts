@@ -1,0 +1,185 @@
+import { badUserInput } from '../../errors.ts';
+import type { ListWork } from '../list-work.ts';
+import { mapListItem } from './list-item.ts';
+
+/** Pages of the bank's lists, which have none. */
+
+/** Relay's arguments of a page. */
+export interface PageArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+}
+
+/**
+ * An empty cursor counts as no cursor: Apollo's relayStylePagination shows the missing `endCursor` of an empty page as an empty text.
+ * Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then.
+ */
+export const checkPage = ({ first, after, last, before }: PageArguments) => ({
+  first: first == null ? Infinity : count('first', first),
+  after: after ? parseCursor('after', after) : null,
+  last: last == null ? Infinity : count('last', last),
+  before: before ? parseCursor('before', before) : null,
+});
+
+function count(name: string, value: number): number {
+  if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
+  return value;
+}
+
+/** BAD_USER_INPUT for an argument that has no cursor. */
+export const notACursor = (argument: string) =>
+  badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
+
+/** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
+function parseCursor(argument: string, cursor: string) {
+  const [, index, name = null] =
+    /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (index === undefined) throw notACursor(argument);
+  return { index: Number(index), name };
+}
+
+/** The name of an entry in its list, in well-formed Unicode; null if it has no name. */
+type NameOf<Item> = (entry: Item) => string | null;
+
+/** Creates an entry's object from its record and its position in the list. */
+type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
+
+/** An entry of a page, as its GraphQL type reads it. */
+export interface Edge<Node> {
+  readonly node: Node;
+  readonly cursor: string;
+}
+
+/** What an edge asks its page for. */
+interface PageOfEdge {
+  readonly args: object;
+  cursorAt(index: number): string;
+}
+
+/** Its cursor costs more than the rest of it, and is seldom selected: it is made when it is read. */
+class ListedEdge<Node> implements Edge<Node> {
+  readonly node: Node;
+  readonly #page: PageOfEdge;
+  readonly #index: number;
+
+  constructor(node: Node, page: PageOfEdge, index: number) {
+    this.node = node;
+    this.#page = page;
+    this.#index = index;
+  }
+
+  get cursor(): string {
+    return this.#page.cursorAt(this.#index);
+  }
+
+  /** The arguments of the list. */
+  get args(): object {
+    return this.#page.args;
+  }
+}
+
+/**
+ * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
+ * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
+ * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
+ * costs nothing. An entry that broke the contract remains an error.
+ */
+// Pages and edges are classes: V8 makes a hidden class for each object literal with a getter, which keeps the list until the next
+// major collection.
+export class Page<Item, Node> {
+  readonly totalCount: number;
+  readonly args: object;
+  readonly #list: readonly Item[];
+  readonly #start: number;
+  readonly #end: number;
+  readonly #toNode: ToNode<Item, Node>;
+  readonly #nameOf: NameOf<Item>;
+
+  constructor(
+    list: readonly Item[],
+    { first, after, last, before }: ReturnType<typeof checkPage>,
+    toNode: ToNode<Item, Node>,
+    { lists }: { readonly lists: Pick<ListWork, 'charge'> },
+    nameOf: NameOf<Item>,
+    args: object = {},
+  ) {
+    const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
+    const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
+    this.totalCount = list.length;
+    this.args = args;
+    this.#list = list;
+    this.#end = Math.min(Math.max(to, from), from + first);
+    this.#start = Math.max(from, this.#end - last);
+    this.#toNode = toNode;
+    this.#nameOf = nameOf;
+  }
+
+  get nodes(): LazyList<Node> {
+    return new LazyList(this.#start, this.#end, this.#nodeAt);
+  }
+
+  get edges(): LazyList<Edge<Node>> {
+    return new LazyList(this.#start, this.#end, (index) => new ListedEdge(this.#nodeAt(index), this, index));
+  }
+
+  readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
+
+  cursorAt(index: number): string {
+    const name = this.#nameOf(this.#list[index] as Item);
+    return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
+  }
+
+  get pageInfo() {
+    const [start, end] = [this.#start, this.#end];
+    return {
+      hasNextPage: end < this.totalCount,
+      hasPreviousPage: start > 0,
+      startCursor: start < end ? this.cursorAt(start) : null,
+      endCursor: start < end ? this.cursorAt(end - 1) : null,
+    };
+  }
+}
+
+/**
+ * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
+ * at its position is next. If several entries have its name, the position decides.
+ */
+function placeOf<Item>(
+  { index, name }: { readonly index: number; readonly name: string | null },
+  list: readonly Item[],
+  nameOf: NameOf<Item>,
+  lists: Pick<ListWork, 'charge'>,
+) {
+  const at = Math.min(index, list.length);
+  const found = { index: at, next: Math.min(at + 1, list.length) };
+  if (name === null || (at < list.length && nameOf(list[at] as Item) === name)) return found;
+  lists.charge(list.length);
+  const first = list.findIndex((entry) => nameOf(entry) === name);
+  if (first < 0) return { index: at, next: at };
+  const isOnly = list.findLastIndex((entry) => nameOf(entry) === name) === first;
+  return isOnly ? { index: first, next: first + 1 } : found;
+}
+
+/** A list whose entries are created when they are read: the executor charges for them first. */
+class LazyList<Made> implements Iterable<Made> {
+  readonly length: number;
+  readonly #start: number;
+  readonly #make: (index: number) => Made;
+
+  constructor(start: number, end: number, make: (index: number) => Made) {
+    this.length = end - start;
+    this.#start = start;
+    this.#make = make;
+  }
+
+  at(index: number): Made {
+    return this.#make(this.#start + index);
+  }
+
+  /** For other executors. */
+  *[Symbol.iterator](): Generator<Made> {
+    for (let index = 0; index < this.length; index++) yield this.at(index);
+  }
+}
