@@ -59,9 +59,8 @@ const begin = /-----BEGIN CERTIFICATE-----/g;
 const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
 /**
- * When the first certificate expires, in milliseconds since 1970.
- * Errors: an Error if the text has no certificate, which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one
- *         because it is indented or cut off.
+ * The time at which the first certificate expires, in milliseconds since 1970. Errors: an Error if the text has no certificate,
+ * which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one because it is indented or cut off.
  */
 function expiryOf(pem: Buffer): number {
   const text = pem.toString('latin1');

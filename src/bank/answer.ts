@@ -112,7 +112,7 @@ const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body.length === 0 || /^\s*$/.test(textOf({ body }));
 
 /**
- * Whether a body is empty and its head says so. If only the connection's end tells the body's, the answer may have been cut off
+ * Whether a body is empty and its head says so. If only the end of the connection ends the body, the answer may have been cut off
  * before its first byte.
  */
 const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>

@@ -47,7 +47,7 @@ export class Call<T extends Operation = Operation>
   trackId: string | null;
   /** The number of earlier attempts. */
   resendCount = 0;
-  /** Who may join it, and the key by which they find it: see SharedReads. */
+  /** The group of readers that may share the call (see SharedReads). */
   group = '';
   key = '';
   /**

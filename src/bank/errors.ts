@@ -109,8 +109,8 @@ const isRedirectStatus = (status: number): boolean => status >= 300 && status < 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * What is wrong with an answer that is neither a success nor a refusal by the bank, for operators; null for any other answer. Callers
- * do not see where a redirect points.
+ * The fault of an answer that is neither a success nor a refusal by the bank, for operators; null for any other answer. Callers
+ * do not see the target of a redirect.
  */
 export function describeFault(call: PreparedCall, response: HttpResponse): string | null {
   if (isRedirectStatus(response.status)) return describeRedirect(call, response);

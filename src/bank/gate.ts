@@ -2,13 +2,13 @@ import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
 import { uses } from '../load/capacity.ts';
 
-/** A call that asks for a place among the calls in progress. */
+/** A call that asks the gate for permission to start. */
 export interface GateEntry {
   /** Its bank operation. */
   readonly operation: { readonly id: string };
-  /** Set by the gate: the callers that it waits for; empty if it does not wait. */
+  /** Set by the gate: the callers for which the call waits; empty if it does not wait. */
   waitsFor: readonly CallerQueue[];
-  /** Set by the gate: the counts that include it while it is in progress. */
+  /** Set by the gate: the counts that include the call while it is in progress. */
   places: readonly Count[];
   /** Set by the gate before the call enters: the caller for whom the call counts. */
   countedAs: Caller;
@@ -18,11 +18,14 @@ export interface GateEntry {
   refuse(caller: Caller): void;
 }
 
-/** How many of certain calls are in progress, and how many wait. All counts have one class, because each call passes several. */
+/**
+ * The number of certain calls in progress, and the number of waiting ones. All counts have one class, because each call passes
+ * several.
+ */
 class Count {
   taken = 0;
   waiting = 0;
-  /** How many have had to wait so far. */
+  /** The number of calls that have had to wait so far. */
   waits = 0;
   readonly most: number;
 
@@ -36,12 +39,12 @@ export interface OperationUsage extends Pick<Count, 'taken' | 'waiting' | 'waits
   readonly operation: string;
 }
 
-/** A proven caller, or all unproven callers of one remote address. */
+/** A verified caller, or all unverified callers of one network address. */
 interface Group {
   readonly count: Count;
-  /** The calls of the group by bank operation; null for a proven caller, to whom only the operation's own limit applies. */
+  /** The calls of the group by bank operation; null for a verified caller, for whom only the operation's own limit applies. */
   readonly operations: Map<string, Count> | null;
-  /** The callers that wait; the first one is served next. */
+  /** The waiting callers; the first one is served next. */
   readonly waiting: Set<CallerQueue>;
 }
 

@@ -26,8 +26,8 @@ export function whatTakesTooLong(json: Uint8Array): string | null {
 }
 
 /**
- * How many values there are at most: what stands in strings counts too. Bytes are read four at a time; those before and behind the
- * words of four may all begin values.
+ * An upper bound of the number of values, because characters in strings count too. Bytes are read four at a time; those before
+ * and after the words of four may all begin values.
  */
 function mostValues({ buffer, byteOffset, length }: Uint8Array): number {
   const start = Math.ceil(byteOffset / 4) * 4;

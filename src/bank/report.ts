@@ -17,7 +17,7 @@ export interface CallReport {
   readonly reason: TransportFailure['reason'] | null;
   /** The reason in words; also the fault of an answer that is neither a success nor a refusal by the bank. */
   readonly failure: string | null;
-  /** What the answer refuses, if it is one of the known answers of gateways, which some banks send as well; otherwise null. */
+  /** The kind of refusal, if the answer is a known one of gateways, which some banks send as well; otherwise null. */
   readonly gateway: GatewayRefusal | null;
   /** The bank's text in a 4xx or 5xx answer, shortened and without credentials. */
   readonly bankText: string | null;

@@ -147,7 +147,7 @@ export function hasError(object: JsonObject): boolean {
   return false;
 }
 
-/** How many levels of an error are searched for texts. */
+/** The depth to which an error is searched for texts. */
 const maxDepth = 4;
 
 /**

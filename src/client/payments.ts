@@ -78,9 +78,9 @@ export interface PaymentsOptions {
    * Creates a key. The default needs `crypto.getRandomValues`, which React Native does not have: pass expo-crypto's randomUUID.
    */
   readonly randomId?: () => string;
-  /** How long to wait for one answer (default: 20,000 ms). */
+  /** The time to wait for one answer (default: 20,000 ms). */
   readonly timeoutMs?: number;
-  /** How long `pay` repeats the request while the outcome is unknown (default: 30,000 ms). */
+  /** The time for which `pay` repeats the request while the outcome is unknown (default: 30,000 ms). */
   readonly patienceMs?: number;
   /** The app's own document, in place of the text `paymentQuery`. */
   readonly paymentQuery?: PaymentDocument;

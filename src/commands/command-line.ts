@@ -149,7 +149,7 @@ function parseGiven(args: readonly string[], options: ParseArgsOptionsConfig): G
   }
 }
 
-/** What to do instead of an option that a command does not have. */
+/** The remedy for an option that a command does not have. */
 function instead({ options }: CliCommand, option: string, value: string): string {
   const variable = option.toUpperCase().replaceAll('-', '_');
   if (isVariable(variable)) return `: set the variable, as ${variable}=${shownValue(variable, value)}.`;

@@ -126,7 +126,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     tracing: tracingOf(values, environment),
     /** The issuer whose tokens identify callers; null if headers do. */
     identity: identityOf(values),
-    /** How many REST calls each caller may make; null for no limit. */
+    /** The permitted number of REST calls of each caller; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
     /** The manifests of documents that requests name by id; null for none. */
     persisted,

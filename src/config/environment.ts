@@ -20,7 +20,7 @@ interface ConfigProblem {
   readonly variable: string;
   /** The value, as it may be shown: without credentials; empty if the variable is not set. */
   readonly value: string;
-  /** What to do, as a sentence. */
+  /** The remedy, as a sentence. */
   readonly remedy: string;
 }
 

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 
-/** How large the answer to one operation may be. */
+/** The limits of the answer to one operation. */
 export interface AnswerLimits {
   /** Completed values: leaves, objects and list entries; each value in the answer's JSON counts as one. */
   readonly values: number;
@@ -14,7 +14,10 @@ interface ValueHolder {
   takeValues(count: number): boolean;
 }
 
-/** How many values, of its answer and of the bank's that it keeps, an operation has without being counted for the whole process. */
+/**
+ * The number of values, of its answer and of the bank's that it keeps, that an operation may have without being counted for the
+ * whole process.
+ */
 export const valuesAtOnce = 1000;
 
 export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
@@ -120,8 +123,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Counts memory that is not in the answer, but is used until the operation ends, in values. Returns false if there is no room;
-   * then the operation ends.
+   * Counts memory that is not in the answer, but is used until the operation ends, in values. Returns false if there is not
+   * enough; the operation then ends.
    */
   keep(values: number): boolean {
     if (this.#exceeded !== null) return false;

@@ -52,7 +52,10 @@ export interface PrepareOptions {
   readonly hideSuggestions?: boolean;
 }
 
-/** How many plans an operation keeps: one for each of the combinations of @skip and @include conditions that were used last. */
+/**
+ * The maximum number of plans of an operation: one for each of the combinations of @skip and @include conditions that were used
+ * last.
+ */
 const maxPlans = 8;
 
 /** The maximum number of plans for each operation of a document. */

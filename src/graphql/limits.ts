@@ -18,7 +18,7 @@ const nothing = {
 };
 type OperationSize = Readonly<typeof nothing>;
 
-/** How large an operation may be. `tokens` counts those of the document's text. */
+/** The maximum size of an operation. `tokens` is the number of tokens in the document's text. */
 export interface DocumentLimits extends Omit<OperationSize, 'aliasLength' | 'rootAliases'> {
   readonly tokens: number;
 }
@@ -53,7 +53,7 @@ export function parseWithin(text: string, limits: DocumentLimits): DocumentNode 
     checkSize(document, limits);
     return document;
   } catch (error) {
-    // graphql tells this syntax error from others only by its message.
+    // graphql distinguishes this syntax error from others only by its message.
     if (error instanceof GraphQLError && error.message.includes('Parsing aborted'))
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${limits.tokens} tokens.`);
     throw error;

@@ -30,7 +30,7 @@ interface Payload {
  */
 type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left' | ToolOutcome;
 
-/** How a call of a tool ended without an answer of its operation. */
+/** The end of a call of a tool that has no answer of its operation. */
 export type ToolOutcome = 'asked' | 'not agreed';
 
 /** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */

@@ -32,7 +32,7 @@ export interface DocumentRules {
   readonly introspection: boolean;
 }
 
-/** How many violations are reported: a developer mends a few at a time, and collecting all of them costs time. */
+/** The number of violations that are reported: a developer corrects a few at a time, and collecting all of them costs time. */
 const maxViolations = 5;
 
 type ValidateDocument = (schema: GraphQLSchema, document: DocumentNode) => readonly RequestError[];

@@ -32,10 +32,10 @@ export interface ToolsSender {
   readonly fetchRequest: FetchRequestPart;
 }
 
-/** What serves the tools for agents (src/agents). */
+/** The endpoint of the tools for agents (src/agents). */
 export interface ToolsEndpoint {
   readonly authenticate: Authenticate;
-  /** Where agents get their tokens (RFC 9728), as JSON, and its path; null if they need none. */
+  /** The metadata that tells agents where to get tokens (RFC 9728), as JSON, and its path; null if they need none. */
   readonly metadata: { readonly path: string; readonly json: string } | null;
   /** Answers one message, and reports the answer to `activity`. Errors: RequestError, for what HTTP refuses. */
   answer(message: Readonly<Record<string, unknown>>, sender: ToolsSender): Promise<WholeAnswer>;

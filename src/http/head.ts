@@ -64,7 +64,7 @@ function isUtf8(text: string): boolean {
 
 /** A page, or a file of GraphiQL's. */
 export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
-/** What a request asks for; null for nothing that is served. */
+/** The thing that a request asks for; null if bankql does not serve it. */
 export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
@@ -73,10 +73,10 @@ export interface GraphiQLFile {
   readonly name: string;
 }
 
-/** Where the tools for agents are. */
+/** The path of the tools for agents. */
 const toolsPath = '/mcp';
 
-/** What is served beside GraphQL. */
+/** The other paths that are served. */
 interface Served {
   readonly graphiql: boolean;
   /** Tools for agents. */

@@ -77,7 +77,7 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
 export interface RespondOptions {
-  /** How long HTTP caches may keep public data, in seconds (default: 0). */
+  /** The time for which HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface ServerOptions extends HandleOptions {
   /** As ListenOptions have them. */
   readonly writeDeadlineMs?: number | undefined;
   readonly isBehindProxy?: boolean | undefined;
-  /** How long /ready answers 503 before the server stops listening, in milliseconds. */
+  /** The time for which /ready answers 503 before the server stops listening, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Called with the reason when a request, or a part of one, is refused for lack of capacity. Must not throw. */
   readonly onShed?: (why: ShedReason) => void;
@@ -35,10 +35,10 @@ export interface ServerCloseOptions {
   readonly isReplaced?: boolean;
 }
 
-/** How long a kept connection may be used once more, in milliseconds. The answer tells the client that the connection ends. */
+/** The time for which a kept connection may be used once more, in milliseconds. The answer has `Connection: close`. */
 const lastUseMs = 5000;
 
-/** How often the log names an address that has too many connections, in milliseconds. */
+/** The interval at which the log names an address with too many connections, in milliseconds. */
 const surplusLineMs = 60_000;
 
 /**

@@ -19,7 +19,7 @@ interface RateLimiterOptions {
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** How long a worker waits for the primary's count, in milliseconds. */
+/** The time for which a worker waits for the primary's count, in milliseconds. */
 const primaryTimeoutMs = 250;
 
 /**

@@ -71,7 +71,7 @@ export const paymentRecord = z.object({
   trackId: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
+  /** The time at which a record that is still PENDING becomes UNKNOWN, because the process that wrote it is assumed dead. */
   leaseUntil: z.number(),
   /** The bank's answer as JSON text with exact amounts; null if there was no answer. */
   answer: z.string().nullable(),

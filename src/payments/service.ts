@@ -74,7 +74,7 @@ export interface OwnPaymentsQuery
   readonly onPage?: OnPage;
 }
 
-/** What a payment would send, as a person would be asked about it. */
+/** The payment that would be sent, for a question to a person. */
 export interface PaymentPreview
   extends Pick<
     PaymentRecord,
@@ -126,8 +126,8 @@ export interface PaymentService {
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
   /**
-   * What `pay` would send. Records and sends nothing.
-   * Errors: those of `pay` before it records anything; STATE_UNAVAILABLE if the store lost records.
+   * Returns the payment that `pay` would send. Records and sends nothing. Errors: those of `pay` before it records anything;
+   * STATE_UNAVAILABLE if the store lost records.
    */
   preview<T extends PaymentOperation>(operation: T, input: PaymentIntent<T>['input']): PaymentPreview;
   /**

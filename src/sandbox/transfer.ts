@@ -19,7 +19,7 @@ export const transactionRequests = childTable<TransactionRequest>();
 /** A transaction as a statement lists it. */
 interface StatementLine {
   readonly transactionId: string;
-  /** When it was posted, as an ISO 8601 text. */
+  /** The time at which it was posted, as an ISO 8601 text. */
   readonly at: string;
 }
 

@@ -70,8 +70,8 @@ interface BankSessionOptions {
 }
 
 /**
- * The bank as one caller sees it during one GraphQL operation. It makes the reads of the operation's loaders, and is itself what
- * limits them: their time, their number, and the room for their answers.
+ * The bank with one caller's credentials during one GraphQL operation. It makes the reads of the operation's loaders, and limits
+ * their time, their number, and the memory for their answers.
  */
 export class BankSession implements LoaderSession, ReadLimits {
   /** The stale answers that were used, in the order of the reads. */

@@ -29,7 +29,7 @@ export const builder = new SchemaBuilder<{
     cursorType: 'String',
     edgesFieldOptions: { nullable: { list: false, items: false } },
     clientMutationId: 'omit',
-    // What the Relay specification defines has no descriptions, nor has an `input`, whose type says all.
+    // Types that the Relay specification defines have no descriptions. Neither has an `input`, because its type explains it.
     pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
     defaultEdgeTypeOptions: { description: 'An entry and its place in a list.' },
   },

@@ -17,7 +17,9 @@ import { Transaction } from './transaction.ts';
 
 interface KnownTransaction {
   readonly transactionId: string;
-  /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
+  /**
+   * The time of the payment, or the end of the request that names the transaction, in milliseconds since 1970; null if unknown.
+   */
   readonly at: number | null;
 }
 

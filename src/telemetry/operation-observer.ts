@@ -61,7 +61,7 @@ function clientOf(headers: IncomingHttpHeaders): string | null {
   return name ? (version ? `${name}-${version}` : String(name)).slice(0, maxClientLength) : null;
 }
 
-/** How many documents are remembered, in order to log each once. */
+/** The number of documents that are remembered, in order to log each once. */
 const maxLoggedDocuments = 1000;
 
 /** Used with PERSISTED_ONLY=log: logs one line for each document that was sent as a text. The line does not contain the text. */

@@ -27,9 +27,9 @@ import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { currentActivity } from '../http/request-scope.ts';
 import { version } from '../version.ts';
 
-/** Where traces go. */
+/** The destination of traces. */
 export interface TracingOptions {
-  /** Where spans are sent, without `/v1/traces`. */
+  /** The address to which spans are sent, without `/v1/traces`. */
   readonly endpoint: string;
   /**
    * The variables OTEL_… by name. bankql reads the sampler, the headers and the service's name; OpenTelemetry reads the others itself,

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { ConfigError, resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
 import { fileWriter, testFolder } from '../support/test-folder.ts';
 
-/** What readConfig refuses. */
+/** The values that readConfig refuses. */
 function refused(environment: Record<string, string>): ConfigError {
   try {
     readConfig(environment);

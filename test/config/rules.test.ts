@@ -31,7 +31,7 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
 
 const mcpUrl = 'https://api.example/mcp';
 
-/** What is said begins with the variable at fault: the one that the words name, or the last of the row. */
+/** The message begins with the variable at fault: the one in the expected text, or else the last of the row. */
 test.each<[Given, string]>([
   [{ VIEWER_CUSTOMER_ID: '{user}' }, 'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown'],
   [{ VIEWER_CUSTOMER_ID: '{auth-id' }, 'VIEWER_CUSTOMER_ID={auth-id cannot be used: a brace'],

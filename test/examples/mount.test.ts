@@ -38,7 +38,7 @@ const wasRead =
 
 /** A server in which bankql is mounted. */
 interface Host {
-  /** Where GraphQL is. */
+  /** The path of GraphQL. */
   readonly endpoint: string;
   readonly ask: (path: string, init?: RequestInit) => Promise<Response>;
   readonly close: () => Promise<void>;

@@ -196,7 +196,7 @@ test('300 connections that ask for 7 MB each and never read', async () => {
     most = Math.max(most, bytes);
     return bytes;
   };
-  // All callers claim their names from one address. The good caller must be served, which `during` checks; how soon is not
+  // All callers send their names from one address. The good caller must be served, which `during` checks; how soon is not
   // promised.
   const { grownMegabytes } = await flooded
     .during(async () => {

@@ -34,7 +34,7 @@ const json = (value: unknown) => JSON.stringify(value);
 const graphqlJson = 'application/graphql-response+json';
 
 const requests: Readonly<Record<string, SentRequest>> = {
-  // What goes well
+  // Valid requests
   'no call': { body: json({ query: '{ __typename }' }) },
   'a call': { body: json({ query: branches }) },
   'a call in which the caller shows himself': { body: json({ query: customer }) },
@@ -106,7 +106,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   'a body that is too long': { status: 413, body: 'x'.repeat(100_001) },
   'a body in chunks that is too long': { status: 413, body: 'x'.repeat(100_001), isChunked: true },
   'a body in chunks that is just not too long': { status: 400, body: ' '.repeat(100_000), isChunked: true },
-  // Who asks
+  // Credentials
   'no credentials': {
     headers: { 'Ocp-Apim-Subscription-Key': null, 'Auth-Provider-Name': null, 'Auth-ID': null },
     body: json({ query: branches }),

@@ -40,6 +40,6 @@ export function targetOver<T extends Operation>(
   };
 }
 
-/** What undici passes to a handler with each callback of a request. */
+/** The controller that undici passes to each callback of a handler. */
 export const controllerOf = (): Dispatcher.DispatchController =>
   ({ abort() {} }) as unknown as Dispatcher.DispatchController;

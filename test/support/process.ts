@@ -15,7 +15,9 @@ export function entry(hasLimits = false): string {
   return join(import.meta.dirname, hasLimits ? 'main.ts' : '../../bin/bankql.js');
 }
 
-/** How long a bundled process waits for its payment store, in milliseconds: a minute, unless a test sets this variable. */
+/**
+ * The time for which a bundled process waits for its payment store, in milliseconds: a minute, unless a test sets this variable.
+ */
 export const storeTimeoutVariable = 'TEST_STORE_TIMEOUT_MS';
 
 /** bankql (or the sandbox bank alone) as a separate process. */

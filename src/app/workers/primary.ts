@@ -13,7 +13,7 @@ import { createAnnouncements } from '../announcements.ts';
 import { openLogOutput } from '../log-output.ts';
 import { isOurs, type Message, type ServiceStart } from './messages.ts';
 
-/** How long to wait for a worker's metrics, in milliseconds. Afterwards, its previous metrics are used. */
+/** The time for which the primary waits for a worker's metrics, in milliseconds. Afterwards, the previous metrics are used. */
 const maxMetricsWaitMs = 1000;
 /** If a worker served for this long, in milliseconds, its start was not the cause of its end. */
 const stableMs = 10_000;

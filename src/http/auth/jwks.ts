@@ -9,7 +9,7 @@ import {
 import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
-/** How long a set of keys is used, and when it is fetched, in milliseconds. */
+/** The times of the key set, in milliseconds. */
 const defaultTimes = {
   /** The deadline of a fetch, including connection, headers and body. */
   timeoutMs: 3000,
@@ -70,7 +70,7 @@ export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): nu
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
   const { timeoutMs, refreshMs, maxAgeMs, graceMs, burst, pauseMs, now } = { ...defaultTimes, ...times };
   const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
-  /** When the fetch of the set in use began and ended. */
+  /** The times at which the fetch of the set in use began and ended. */
   let askedAt = Number.NEGATIVE_INFINITY;
   let loadedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;

@@ -4,7 +4,7 @@ import type { JwksTimes } from './jwks.ts';
 export interface JwtOptions {
   /** The operator's key, used for every caller. */
   readonly subscriptionKey: string;
-  /** Where the issuer's public keys are (a JSON Web Key Set). */
+  /** The address of the issuer's public keys (a JSON Web Key Set). */
   readonly jwksUrl: string;
   /** The required `iss` and `aud` of a token. */
   readonly issuer: string;

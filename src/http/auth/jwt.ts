@@ -20,7 +20,7 @@ import type { JwtOptions, TokenRefusal } from './jwt-options.ts';
 /** The tolerated clock skew, in seconds. */
 const clockSkew = 60;
 
-/** How many verified tokens are kept. */
+/** The number of verified tokens that are kept. */
 const maxVerified = 4096;
 
 /** The maximum number of keys to try for a token that does not name its key. */

@@ -11,7 +11,7 @@ export interface StoreDriver {
   readonly secret: string;
   /** Why payments are refused although the database answers: it is another server, or may have lost records. Otherwise null. */
   readonly loss: string | null;
-  /** How long after a WriteUncertain the write may still be committed, in milliseconds. */
+  /** The time after a WriteUncertain within which the write may still be committed, in milliseconds. */
   readonly uncertainMs: number;
   /**
    * Inserts a row unless there is one with its id. Its `created_at` and `updated_at` become the database's time, its `lease_until`
@@ -97,9 +97,9 @@ export const rowCounts = z.object({
   pending: number,
   /** Rows that are UNKNOWN, or PENDING after the end of their lease. */
   unknown: number,
-  /** When the newest record began; null if there is no record. */
+  /** The time at which the newest record began; null if there is no record. */
   newestAt: number.nullable(),
-  /** When the newest finished record ended; null if there is none. */
+  /** The time at which the newest finished record ended; null if there is none. */
   newestEndAt: number.nullable(),
   now: number,
 });

@@ -27,8 +27,8 @@ interface OpenStoreOptions {
 }
 
 /**
- * How long a payment may wait for a file on a slow disk. A payment waits twice, and has to end before its lease is
- * over. PostgreSQL has limits of its own.
+ * The time for which a payment may wait for a file on a slow disk, in milliseconds. A payment waits twice, and has to end before
+ * its lease is over. PostgreSQL has its own limits.
  */
 const fileTimeoutMs = 4_000;
 /** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */

@@ -14,7 +14,7 @@ export interface PaymentQuery {
   readonly requestId?: string | undefined;
   /** The account that pays or is paid. */
   readonly accountId?: string | undefined;
-  /** When it began, in milliseconds since 1970: from `since` on, and before `until`. */
+  /** The time at which the payment began, in milliseconds since 1970: from `since` on, and before `until`. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   /** Newest first (default: oldest first). */
@@ -37,7 +37,7 @@ export interface AttemptOutcome {
   readonly outcome: PaymentOutcome | null;
 }
 
-/** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
+/** A store of payment records. Each method is atomic, even between processes that share the store. */
 export interface PaymentStore {
   /** The secret under which callers are hashed, in hexadecimal. Created with the store. */
   readonly secret: string;

@@ -19,7 +19,10 @@ import type { BankListOptions } from './list.ts';
 import type { BankRef, RefOptions } from './node.ts';
 import type { BankNodeOptions, GlobalIdOptions } from './schema-builder.ts';
 
-/** What this plugin adds to Pothos' builders. A type's file says only what its record in the contract does not. */
+/**
+ * The methods that this plugin adds to Pothos' builders. The file of a type contains only what its record in the contract does
+ * not say.
+ */
 declare global {
   export namespace PothosSchemaTypes {
     export interface Plugins<Types extends SchemaTypes> {

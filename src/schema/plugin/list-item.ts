@@ -12,7 +12,7 @@ import type { ReadContext } from '../context.ts';
  * Entries with the same content have the same global id, and are the same to clients.
  */
 
-/** What an object knows of the list that it came from. */
+/** The relation of an object to the list that contains it. */
 export interface Listed {
   /** The ids of the list, and the bank's whole list; that is absent if only a global id names the entry. */
   readonly from?:

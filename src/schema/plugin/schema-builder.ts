@@ -108,7 +108,7 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through:
 
 export interface GlobalIdOptions<Parent> {
   readonly description: string;
-  /** What identifies the object among those of its type. An error counts as null. */
+  /** The values that identify the object among those of its type. An error counts as null. */
   readonly key: (parent: Parent) => readonly (string | Error | null)[];
 }
 

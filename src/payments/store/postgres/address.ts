@@ -42,7 +42,7 @@ const parameters = {
 } satisfies Record<string, readonly string[] | null>;
 type Parameters = { readonly [Name in keyof typeof parameters]?: string };
 
-/** What to write in the place of other clients' parameters and values. */
+/** The remedies for parameters and values of other clients. */
 const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',

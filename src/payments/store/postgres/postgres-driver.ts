@@ -391,7 +391,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
+/** The time of the last decision of an operator, in milliseconds since 1970; 0 if there is none. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 const lacks = ({ id, created_at }: Witness): string =>
