@@ -101,7 +101,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
 /** An error as data: the executor treats an Error as a failure of the field. */
 type ErrorAsData = Pick<BankqlError, 'code' | 'message' | 'extensions'>;
 
-/** The end of an attempt to pay, as the payloads read it. */
+/** The result of an attempt to pay, for the payloads. */
 interface PaymentPayload {
   readonly idempotencyKey: string;
   /** The Track-ID of the payment that this request made or repeated; null if no payment began. */
@@ -109,7 +109,7 @@ interface PaymentPayload {
   /** The record of a payment that is done. */
   readonly record: PaymentRecord | null;
   readonly replayed: boolean;
-  /** The requests in the bank's answer. */
+  /** The transaction requests in the bank's answer. */
   readonly transactionRequests?: readonly (typeof TransactionRequest.$inferType)[] | null;
   readonly userErrors: readonly ErrorAsData[];
 }

@@ -22,7 +22,7 @@ globalIdTypes.set('Payment', {
     if (typeof trackId !== 'string' || others.length > 0) throw forged();
     return { trackId };
   },
-  /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
+  /** Null for every caller except the one who made the payment. Errors: those of `payment`. */
   load: ({ trackId }: Pick<PaymentRecord, 'trackId'>, { payments, credentials }) =>
     payments.findByTrackId(credentials, trackId),
 });
@@ -53,7 +53,7 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
-/** The account that pays. Errors: BAD_USER_INPUT if one of its ids can be no segment of a path. */
+/** The account that pays. Errors: BAD_USER_INPUT if one of its ids cannot be a segment of a path. */
 const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defaults: Defaults): ViewIds => ({
   bankId: validateId('bankId', payment.bankId),
   accountId: validateId('accountId', payment.accountId),

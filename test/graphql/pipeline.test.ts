@@ -1,7 +1,9 @@
 import { describe } from 'vitest';
 import { pluginsOfAll } from '../support/bankql.ts';
 
-/** What holds for an operation in one function (yoga.ts) holds in yoga's pipeline too, which any plugin switches on. */
+/**
+ * Everything that holds for an operation in one function (yoga.ts) also holds in yoga's pipeline, which any plugin switches on.
+ */
 
 pluginsOfAll.push({});
 

@@ -44,7 +44,7 @@ export async function acceptLoss(
   return 0;
 }
 
-/** The attempts whose keys are free in the store, except attempts that are older than the retention. */
+/** The attempts whose keys are free in the store, without attempts that are older than the retention. */
 async function lostOf(
   store: PaymentStore,
   attempts: readonly LoggedAttempt[],

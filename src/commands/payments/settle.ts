@@ -8,7 +8,10 @@ import { findOne, readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
 import { isoTime, paymentLines, paymentTable, printable } from './payment-table.ts';
 
-/** `bankql payments settle`: one payment, or those of a search, after a question. Those that were settled stay so if a later one fails. */
+/**
+ * `bankql payments settle`: settles one payment, or those of a search, after a question. If one fails, the payments before it
+ * stay settled.
+ */
 export async function settle(context: CliContext, given: Given<typeof settleOptions>): Promise<number> {
   const { now = Date.now(), write } = context;
   const { wanted, verdict } = readSettlement(given, now);
@@ -44,7 +47,11 @@ interface Verdict {
   readonly settledBy: string;
 }
 
-/** What the command line says. Shape: how the payment's id begins, or a search; and the verdict. Errors: UsageError. */
+/**
+ * Reads the command line.
+ * Shape: the beginning of the payment's id, or a search; and the verdict.
+ * Errors: UsageError.
+ */
 function readSettlement(
   { values, words: [text, ...others] }: Given<typeof settleOptions>,
   now: number,

@@ -4,7 +4,7 @@ import type { PaymentRecord } from '../../../src/payments/record.ts';
 import { done, rejected, unknown } from '../../payments/store/store-conformance.ts';
 import { hour, openOperated } from '../../support/operate.ts';
 
-/** Finding payments, and their stories. */
+/** Finding payments, and showing their history. */
 
 const provider = 'https://login.example/';
 const alice = [provider, 'alice'] as const;

@@ -53,7 +53,7 @@ function classify(status: number, body: string | Buffer, more: More = {}) {
 const stateOf = (status: number, body: string | Buffer, more?: More) => classify(status, body, more).state;
 const put = { operation: request };
 
-/** The states of a clear answer by what happened. */
+/** The possible states of a payment after a clear answer, by what happened to the payment. */
 const clear = { executed: ['DONE'], refused: ['REJECTED', 'RELEASED'], unknowable: [] } as const;
 
 describe('the answers of banks', () => {
@@ -76,7 +76,7 @@ const asSent =
   '{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}';
 
 describe('an answer that is understood', () => {
-  /** Answers that decide, as JSON objects. */
+  /** Answers that determine the state of a payment, as JSON objects. */
   const deciding = bankAnswers.filter(
     ({ status, body, isClear }) =>
       isClear && status !== 401 && body.trimStart().startsWith('{') && body !== '{}',
@@ -142,7 +142,7 @@ describe('an answer that is understood', () => {
       fc.property(one, odd, fc.nat(), (answer, value, index) => {
         const parsed: Record<string, unknown> = JSON.parse(answer.body);
         const name = Object.keys(parsed)[index % Object.keys(parsed).length] ?? '';
-        // A status in another word of the list is another answer.
+        // A status with another word of the list is a different answer.
         fc.pre(!JSON.stringify(value).includes('COMPLETED') || JSON.stringify(value) === '"COMPLETED\u200b"');
         const state = (body: string) => stateOf(answer.status, body, answer.isPut ? put : {});
         const changed = JSON.stringify({ ...parsed, [name]: value });
@@ -165,7 +165,7 @@ describe('an answer that is understood', () => {
     expect(stateOf(200, '', { headers: {} })).toBe('UNKNOWN');
     expect(stateOf(200, '', { headers: { 'transfer-encoding': 'chunked' } })).toBe('DONE');
     expect(stateOf(200, '', { headers: { 'transfer-encoding': 'gzip, Chunked' } })).toBe('DONE');
-    // The end of the connection ends these.
+    // These bodies end with the connection.
     for (const coding of ['identity', 'gzip', 'chunked, identity', '']) {
       expect(stateOf(200, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
       expect(stateOf(401, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
@@ -715,7 +715,7 @@ describe('a bank that the operator teaches', () => {
     expect(stateOf(200, body, { ...put, ...path })).toBe('DONE');
     expect(stateOf(200, body.replace('COMPLETED', 'PENDING'), { ...put, ...path })).toBe('UNKNOWN');
     expect(stateOf(200, body.replace('T1', 'x'), { ...put, ...path })).toBe('UNKNOWN');
-    // Such a path is for putTransactionsRequestAccount alone.
+    // A path that begins with `transaction-requests` applies only to putTransactionsRequestAccount.
     expect([stateOf(200, '{"id":"T"}', path), stateOf(200, body, path)]).toEqual(['DONE', 'UNKNOWN']);
   });
 

@@ -33,9 +33,9 @@ import { lacks, lookFor, Witnesses } from './witness.ts';
 
 export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
-  /** How long a finished row is kept after its last change. */
+  /** The time for which a finished row is kept after its last change. */
   readonly retentionMs: number;
-  /** Whether a server is accepted that may forget payments (see setUp); false by default. */
+  /** Whether a server is accepted that may lose payments (see setUp); false by default. */
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
@@ -45,9 +45,9 @@ export interface PostgresDriverOptions {
   readonly onNotice?: (text: string) => void;
   /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
   readonly statementTimeoutMs?: number;
-  /** How long the start tries to reach the server (default: 5 s). */
+  /** The time for which the start tries to reach the server (default: 5 s). */
   readonly startTimeoutMs?: number;
-  /** How often the server is checked over a new connection (default: 10 s). */
+  /** The interval of the checks of the server over a new connection (default: 10 s). */
   readonly lookEveryMs?: number;
 }
 
@@ -66,7 +66,7 @@ const usualLookEveryMs = 10_000;
 const retentionMarginMs = 10 * 60_000;
 /** A connection is replaced after this time, and so checked again. */
 const maxLifetimeSeconds = 600;
-/** How often an insert is tried while others store and delete the row. */
+/** The number of attempts to insert a row while others store and delete it. */
 const maxRounds = 5;
 /** The server stops or fails. It does not report whether a commit in progress is stored. */
 const ending = /^(08|57P|58|XX)/;
@@ -106,7 +106,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   /** The store's row and its server, as last checked successfully. Null if there has been no row. */
   let known: StoreIdentity | null = null;
   const provisional = newIdentity();
-  /** The loss that the last check of a connection found. */
+  /** The loss that the last check of a connection has found. */
   let loss: string | null = null;
   const witnesses = new Witnesses();
 
@@ -126,7 +126,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     client.on('notice', ({ routine = commitsWait, message }) => {
       if (routine === commitsWait) session.warning = message ?? routine;
     });
-    // A connection that breaks while it is in use also fails its call.
+    // The error of a connection in use is ignored here, because its call fails too.
     client.on('error', () => {});
     await checkIdentity(client, session);
   }
@@ -140,7 +140,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     session.loss = loss = reason && `The payment store ${shown} may lack records: ${reason}.`;
   }
 
-  /** Shape: why the server is not accepted, or null. */
+  /** Shape: the reason why the server is not accepted; null if it is. */
   async function accept(
     client: ClientBase,
     row: StoreIdentity,
@@ -183,7 +183,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // A standby has replaced the connection's server.
+      // A standby has replaced the server of the connection.
       client.release(true);
     }
   }
@@ -230,7 +230,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       throw new WriteUncertain(message);
     }
     client.release();
-    // For example, the commit is on the disk, and an operator ended its wait for a standby.
+    // The commit may be on the disk all the same: an operator may have ended its wait for a standby.
     if (session.warning !== null && !allowVolatile)
       throw new WriteUncertain(unavailable(`the server warned: ${session.warning}`).message);
     const { rows, rowCount } = result;
@@ -250,7 +250,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function insert(row: NewRow): Promise<StoredRow> {
     const statementNow = () => statements.insert(row, known?.id ?? '', witnesses.newest?.id ?? null);
     for (let round = 0; round <= maxRounds; round++) {
-      // No row: another process has just stored one with this id, or this is not the known server.
+      // There is no row if another process has just stored one with this id, or if this is not the known server.
       const { rows, isTrusted } = await call(payments, statementNow, { begins: true, check: round > 0 });
       const stored = see(rows, isTrusted);
       if (stored?.version === row.version && isTrusted) witnesses.begun(stored);
@@ -270,7 +270,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       // The server cancels a statement before this time, and then reports that nothing is stored.
       query_timeout: statementTimeoutMs + marginMs,
       maxLifetimeSeconds,
-      // A store that nobody closed does not keep the process alive.
+      // A store that was not closed does not keep the process alive.
       allowExitOnIdle: true,
       // A connection that ends while nobody uses it leaves the pool.
     }).on('error', () => {});
@@ -282,7 +282,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function look(): Promise<void> {
     await connect(looks).then(
       ({ client }) => client.release(true),
-      // Whoever calls the server finds out as well.
+      // A failure is ignored, because every call of the server notices it as well.
       () => {},
     );
   }
@@ -329,7 +329,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       return rowCount === 1;
     },
     async compareAndSet(id, version, change) {
-      // Before it is deleted: another call must not look for it then.
+      // Dropped before the deletion, so that no other call looks for it then.
       if (change === null) witnesses.drop(id);
       const { rowCount } = await call(payments, () => statements.change(id, version, change));
       if (rowCount !== 1) return false;
@@ -373,7 +373,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
+/** The time of the last decision of an operator, in milliseconds since 1970; 0 if there is none. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**

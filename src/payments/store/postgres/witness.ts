@@ -4,7 +4,7 @@ import type { StoredRow } from '../driver.ts';
 import { postgresNow } from '../payment-table.ts';
 import { parsed } from './server.ts';
 
-/** A row that was there. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
+/** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
 /** The rows that this process knows to be in the store, as far as nobody else may delete them. The newest is the witness. */
@@ -21,12 +21,12 @@ export class Witnesses {
     return newest;
   }
 
-  /** This process has inserted the row. While it is PENDING, no other process deletes it. */
+  /** Called when this process has inserted the row. While the row is PENDING, no other process deletes it. */
   begun(row: Witness): void {
     this.#rows.set(row.id, row);
   }
 
-  /** The row is not PENDING, and `newest` was there when it was read. */
+  /** Called with a row that is not PENDING, and `newest`, which existed when the row was read. */
   settled(row: Witness): void {
     const known = this.#settled;
     this.#rows.delete(row.id);
@@ -36,13 +36,13 @@ export class Witnesses {
     this.#settled = row;
   }
 
-  /** A payment of this process has ended: its row stays. */
+  /** Called when a payment of this process has ended: its row stays. */
   ended(id: string): void {
     const row = this.#rows.get(id);
     if (row !== undefined) this.settled(row);
   }
 
-  /** The row is about to be deleted by this process, or was deleted after its retention. */
+  /** Called when this process is about to delete the row, or the row was deleted after its retention. */
   drop(id: string): void {
     this.#rows.delete(id);
     if (this.#settled?.id === id) this.#settled = null;

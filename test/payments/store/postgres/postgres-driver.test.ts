@@ -11,7 +11,7 @@ import { changed, connectDriver, newRow, openDriver } from './opened-driver.ts';
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   let postgres: TestPostgres;
   const open = () => openDriver(postgres, { allowVolatile: true });
-  /** Lets time pass for all that is stored. */
+  /** Moves the times of all stored rows back, as if time had passed. */
   const pass = async (ms: number) =>
     void (await postgres.query(
       `UPDATE bankql.payment SET created_at = created_at - ${ms}, updated_at = updated_at - ${ms}, lease_until = lease_until - ${ms}`,
@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   describePaymentStore('the PostgreSQL store', async () => {
     shared ??= createPaymentStore({
       name: 'postgres',
-      // No look by the clock: a row that a test deletes meanwhile would be a loss.
+      // Without periodic checks, because a row that a test deletes in the meantime would count as a loss.
       driver: await connectDriver(postgres, { allowVolatile: true, lookEveryMs: 2 ** 30 }),
       retentionMs,
       expiryPauseMs: 0,
@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   test('statements that are planned while the table is empty use its indexes later', async () => {
     const driver = await open();
     const ids = Array.from({ length: 20 }, (_, n) => `p-${n}`);
-    // Each connection has planned them for an empty table.
+    // Each connection has planned its statements for an empty table.
     await Promise.all(ids.map((id) => driver.insert(newRow(id))));
     await Promise.all(ids.map((id) => driver.compareAndSet(id, 'v-1', null)));
     await postgres.query(`INSERT INTO bankql.payment (id, version, caller, payer, state, account_id, track_id,
