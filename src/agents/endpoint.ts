@@ -20,7 +20,7 @@ import {
   type Message,
   type ServedTools,
   serveTools,
-} from './call.ts';
+} from './tool-call.ts';
 import { agentsApp, type Tool, type Tools } from './tools.ts';
 
 export interface ToolsEndpointOptions
@@ -28,14 +28,14 @@ export interface ToolsEndpointOptions
     Pick<ToolsEndpoint, 'authenticate' | 'metadata'>,
     CallOptions {
   readonly tools: Tools;
-  /** What the answer to a token that may not pay says in WWW-Authenticate, behind its error. */
+  /** The WWW-Authenticate parameters for a token that may not pay, after the error. */
   readonly scopeChallenge?: readonly string[] | undefined;
 }
 
-/** The headers that the SDK reads. None of a credential reaches it. */
+/** The headers that the SDK reads. No credential is passed on to it. */
 const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/** An answer is in no form that the SDK would check: it needs no validator, which takes milliseconds to make. */
+/** Never called, because no answer has a form that the SDK would check. A real validator takes milliseconds to create. */
 const jsonSchemaValidator = {
   getValidator: () => {
     throw new Error('nothing is validated by the SDK');
@@ -43,8 +43,8 @@ const jsonSchemaValidator = {
 };
 
 /**
- * Serves tools for agents by the Model Context Protocol: one message for each request, without a session. The door has checked the
- * request, and read its body: the SDK gets neither. The operations run as those of GraphQL do.
+ * Serves tools for agents by the Model Context Protocol: one message for each request, without a session. http/handle.ts has
+ * checked the request and read its body; the SDK gets neither. The operations run like those of GraphQL.
  */
 export function createToolsEndpoint(options: ToolsEndpointOptions) {
   const { authenticate, metadata, scopeChallenge = [] } = options;
@@ -53,7 +53,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     list: [...tools.byName.values()].map(listed),
   });
   let served = serving(options.tools);
-  /** The messages under way, by the requests that the SDK passes on. */
+  /** The messages in progress, by the requests that are passed to the SDK. */
   const messages = new WeakMap<Request, ServedMessage>();
   const handler = createMcpHandler(
     ({ era, requestInfo }) => {
@@ -64,7 +64,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     { maxSubscriptions: 0, keepAliveMs: 0 },
   );
 
-  /** One for each request: an instance of the SDK serves one connection. */
+  /** Creates an instance of the SDK for each request, because an instance serves only one connection. */
   function createServer(isModern: boolean, message: ServedMessage): Server {
     const server = new Server(
       { name: 'bankql', version },
@@ -84,7 +84,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     authenticate,
     metadata,
 
-    /** Replaces the tools; calls under way are not affected. */
+    /** Replaces the tools. Calls in progress are not affected. */
     replaceTools(tools: Tools): void {
       served = serving(tools);
     },
@@ -104,7 +104,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
         const value = request.headers[name];
         if (typeof value === 'string') headers.set(name, value);
       }
-      // Without the client's signal: an answer that is lost must not be taken for a payment that is not made.
+      // The client's signal is not passed on: a lost answer must not be taken for a payment that was not made.
       const sdkRequest = new Request('http://bankql/mcp', { method: 'POST', headers });
       messages.set(sdkRequest, message);
       const response = await handler.fetch(sdkRequest, { parsedBody: body });
@@ -130,13 +130,13 @@ interface ServedMessage extends Message {
   readonly served: ServedTools & { readonly list: ListToolsResult['tools'] };
 }
 
-/** The tool that a message calls, if it calls one. */
+/** The tool that a message calls; undefined if it calls none. */
 function calledTool({ method, params }: Arguments, { byName }: ServedTools): Tool | undefined {
   const name = method === 'tools/call' && isObject(params) ? params.name : undefined;
   return typeof name === 'string' ? byName.get(name) : undefined;
 }
 
-/** A tool as observers see it until its operation is executed. */
+/** The facts about a tool for observers, until its operation is executed. */
 const observedOf = ({ kind, name, documentHash }: Tool): ObservedOperation => ({
   kind,
   name,
@@ -145,7 +145,7 @@ const observedOf = ({ kind, name, documentHash }: Tool): ObservedOperation => ({
   deprecatedIn: () => [],
 });
 
-/** A tool as agents see it. */
+/** A tool in the form for agents. */
 const listed = ({ name, description, inputSchema, key }: Tool): ListToolsResult['tools'][number] => ({
   name,
   ...(description === undefined ? {} : { description }),

@@ -1,20 +1,20 @@
 import { withoutHeadOffice } from '../bank/ids.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
 import { escaped, visible } from '../plain-text.ts';
 
-/** The quotes that end a text, and what looks like one of them. */
+/** Quotes and what looks like them, which could end a text for its reader. */
 const quotes =
   /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
 
-/** What changes a neighbour: marks that belong to no letter, or are many on one, and a blank behind a blank. */
+/** Marks that belong to no letter, or are more than three on one, would cover other characters. Many blanks would break the line. */
 const misleading = /(?<!\p{L}\p{M}{0,2})\p{M}|(?<= ) /gu;
 
-/** The model's text: in quotes, in one line, and so that each of its characters can be seen. */
+/** Quotes a text of the model. Invisible and misleading characters are escaped. */
 const quoted = (text: string): string =>
   `"${visible(text.toWellFormed().replaceAll(quotes, '\\$&')).replaceAll(misleading, escaped)}"`;
 
-/** An id or a code: besides, a letter of another alphabet looks like no letter of this one. */
+/** Quotes an id or a code. All but ASCII is escaped, because letters of other alphabets look like those of this one. */
 const exactly = (text: string): string =>
   `"${text
     .toWellFormed()
@@ -24,12 +24,12 @@ const exactly = (text: string): string =>
 const accountOf = (accountId: string | null, bankId: string | null): string =>
   `account ${exactly(accountId ?? '')} at ${bankId ? `bank ${exactly(bankId)}` : 'the bank that your bank chooses'}`;
 
-/** How many earlier payments a question names. */
+/** The number of earlier payments that a question names. */
 const maxNamed = 3;
 
 /**
- * The question to the person, written from the call that will be sent. `made`: equal payments that were made before, newest first.
- * The same payment and the same earlier payments have the same text.
+ * Writes the question to the person from the call that would be sent. `made`: equal earlier payments, newest first. The same
+ * payment and the same earlier payments result in the same text.
  */
 export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord[]): string {
   const { amount, currency, description, challengeType, requestType } = payment;
@@ -57,12 +57,12 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   return lines.join('\n');
 }
 
-/** For how long an equal payment is named, in milliseconds. */
+/** The time for which an equal payment is named, in milliseconds. */
 const namedMs = 24 * 60 * 60 * 1000;
 
 /**
- * The payments of the caller that a person would take for the same one: payer, payee, currency and amount. They were made within
- * the last 24 hours, or nobody knows yet whether they were made.
+ * Finds the caller's payments that a person would take for the same one: payer, payee, currency and amount are equal. They were
+ * made within the last 24 hours, or it is not known whether they were made.
  */
 export function equalPayments(payment: PaymentPreview, records: readonly PaymentRecord[], now: number) {
   const equal = records.filter((record) => isEqual(payment, record));
@@ -82,11 +82,11 @@ const isEqual = (payment: PaymentPreview, record: PaymentRecord): boolean =>
       spelt(payment.currency) === spelt(record.currency) &&
       sumOf(payment) === sumOf(record)));
 
-/** A code as banks read it, whoever writes it: in upper case, without blanks. */
+/** A code without the differences in writing that a bank may ignore: in upper case, without blanks. */
 const spelt = (code: string | null): string => (code ?? '').replaceAll(/\s/g, '').toUpperCase();
 
 const bankOf = (code: string): string => withoutHeadOffice(spelt(code));
 
-/** 12.5 and 12.50 are the same sum. */
+/** 12.5 and 12.50 are the same amount. */
 const sumOf = ({ amount }: Pick<PaymentRecord, 'amount'>): number | null =>
   amount === null ? null : Number(amount);
