@@ -99,6 +99,8 @@ describe('with IDENTITY=jwt', () => {
       /^Bearer error="invalid_token", error_description="[^"]+", resource_metadata="[^"]+"$/,
     );
     expect((await atGraphQL({})).headers.get('www-authenticate')).toBe('Bearer');
+    // Clients look for the metadata of an issuer here, too, and go on if there are none.
+    expect((await fetch(`${bankql.url}/.well-known/oauth-authorization-server/mcp`)).status).toBe(404);
     const metadata = await fetch(`${bankql.url}${new URL(metadataUrl).pathname}`);
     expect(metadata.headers.get('content-type')).toBe('application/json');
     expect(await metadata.json()).toEqual({
