@@ -1,4 +1,4 @@
-import { withoutHeadOffice } from '../bank/ids.ts';
+import { bankCode, decimal, idText } from '../payments/answer/answer-values.ts';
 import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
 import { escaped, visible } from '../plain-text.ts';
@@ -72,21 +72,13 @@ export function equalPayments(payment: PaymentPreview, records: readonly Payment
   };
 }
 
+/** Compares as the answers of banks are compared: 12.5 is 12.50, and `eur` is `EUR`. */
 const isEqual = (payment: PaymentPreview, record: PaymentRecord): boolean =>
-  spelt(payment.accountId) === spelt(record.accountId) &&
-  spelt(payment.toAccountId) === spelt(record.toAccountId) &&
+  idText(payment.accountId) === idText(record.accountId) &&
+  idText(payment.toAccountId ?? '') === idText(record.toAccountId ?? '') &&
   // Nothing more is known of a damaged record.
   (record.damaged === true ||
-    (bankOf(payment.bankId) === bankOf(record.bankId) &&
-      bankOf(payment.toBankId || payment.bankId) === bankOf(record.toBankId || record.bankId) &&
-      spelt(payment.currency) === spelt(record.currency) &&
-      sumOf(payment) === sumOf(record)));
-
-/** A code without the differences in writing that a bank may ignore: in upper case, without blanks. */
-const spelt = (code: string | null): string => (code ?? '').replaceAll(/\s/g, '').toUpperCase();
-
-const bankOf = (code: string): string => withoutHeadOffice(spelt(code));
-
-/** 12.5 and 12.50 are the same amount. */
-const sumOf = ({ amount }: Pick<PaymentRecord, 'amount'>): number | null =>
-  amount === null ? null : Number(amount);
+    (bankCode(payment.bankId) === bankCode(record.bankId) &&
+      bankCode(payment.toBankId || payment.bankId) === bankCode(record.toBankId || record.bankId) &&
+      idText(payment.currency ?? '') === idText(record.currency ?? '') &&
+      decimal(payment.amount ?? '') === decimal(record.amount ?? '')));
