@@ -14,7 +14,7 @@ async function linesOf(sources: Parameters<typeof createReload>[1]) {
 const good = async () => {};
 const bad = () => Promise.reject(new Error('it is empty'));
 
-test('a reload names what was read again, and what was not', async () => {
+test('a reload names the files that were reloaded, and those that were not', async () => {
   expect(await linesOf({ level: good, documents: bad, keys: null })).toMatchObject([
     { level: 50, what: 'documents', reason: 'it is empty' },
     { level: 30, reloaded: ['level'], msg: 'SIGHUP: reloaded' },

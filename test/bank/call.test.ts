@@ -187,7 +187,7 @@ test('a second attempt that was not sent is not reported as sent, although the f
   ]);
 });
 
-test('a call that is over leads to nothing of its caller or its operation', async () => {
+test('a call that is over refers to nothing of its caller or its operation', async () => {
   const { call, result } = handled();
   const controller = controllerOf();
   call.onRequestStart(controller);

@@ -348,7 +348,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
 });
 
 describe('while nobody answers', () => {
-  test('it may have been executed; the key finds its end later', async () => {
+  test('it may have been executed; its outcome can be found by the key later', async () => {
     const storage = createStorage();
     const down = openPage(() => 'answer', storage, { patienceMs: 0 }).payments;
     const outcome = await down.pay('draft', Transfer, { input });

@@ -188,7 +188,7 @@ describe('a sandbox bank', () => {
     expect(lines.at(-2)).toMatch(name === 'hang' ? / calls .* no answer/ : `: ${all - 1} ok,`);
   });
 
-  test('a bank that is not there: no answer to anything', async () => {
+  test('a bank that is unreachable: no answer to anything', async () => {
     const sandbox = await startSandbox({ port: 0 });
     await sandbox.close();
     const { code, lines, of } = await examine(sandbox.url);

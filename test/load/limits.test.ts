@@ -16,7 +16,7 @@ const inMegabytes = (heap: number) => {
   return { ...Object.fromEntries(bytes), built: (these.builtValues * valueBytes) / megabyte };
 };
 
-test('a usual heap has room for all, and only the answers being built take more of a larger one', () => {
+test('a usual heap is enough for all limits, and only answers that are being built use more of a larger one', () => {
   const most = {
     documentBytes: 64,
     publicCacheBytes: 32,

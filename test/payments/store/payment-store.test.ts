@@ -66,7 +66,7 @@ async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Ma
   return made;
 }
 
-describe('a beginning of which it is not known whether it was stored', () => {
+describe('an insertion that may or may not have been stored', () => {
   /** Begins a payment whose insertion has an uncertain result: `insert` decides what happens to the row. */
   async function beginUncertainly(insert: (made: Made, row: NewRow) => unknown): Promise<Made> {
     const made = setUp({ uncertainMs: 5_000 });
@@ -258,7 +258,7 @@ describe('an outcome that cannot be written', () => {
   });
 });
 
-test('a change that others are faster with starts again from what they wrote', async () => {
+test('a change that another process overtakes starts again from the new record', async () => {
   const made = setUp();
   await begin(made);
   now += lease;

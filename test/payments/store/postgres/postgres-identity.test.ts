@@ -65,7 +65,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await postgres.query("SELECT to_regnamespace('bankql') AS found")).toEqual([{ found: null }]);
   });
 
-  test('init makes one store, whoever comes at once, and leaves one that is there', async () => {
+  test('init makes one store, even if several processes start at once, and keeps an existing one', async () => {
     const made = await Promise.all(Array.from({ length: 5 }, init));
     expect(made.toSorted()).toEqual([false, false, false, false, true]);
     const before = await storeRow();
@@ -82,7 +82,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await storeRow()).toEqual(before);
   });
 
-  test('a role that may make no schema, or may not use the tables, is told which statement is needed', async () => {
+  test('for a role that may not create a schema or use the tables, the error gives the required statement', async () => {
     await postgres.query('DROP ROLE IF EXISTS app');
     await postgres.query('CREATE ROLE app LOGIN');
     const address = { ...postgres.address, user: 'app' };
