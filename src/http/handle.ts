@@ -173,16 +173,6 @@ export function createHandle(options: HandleOptions) {
     return place === 'tools' ? serveTools : servePage(place);
   }
 
-  /** Identifies the caller. Errors: those of Authenticate. */
-  async function callerOf(
-    { exchange: { request, holder }, activity }: ServedRequest,
-    authenticate: Authenticate,
-  ) {
-    const credentials = await identify(authenticate, request, holder);
-    if (activity !== null) activity.credentials = credentials;
-    return credentials;
-  }
-
   /** The result of a request that is not served; null if nobody waits for it. */
   function refused(error: unknown): ExecutionResult | null {
     if (error instanceof ClientDisconnected) return null;
@@ -198,7 +188,8 @@ export function createHandle(options: HandleOptions) {
     const { execute, respond } = graphql;
     let result: Result | null;
     try {
-      const credentials = await callerOf(served, options.authenticate);
+      const credentials = await identify(options.authenticate, request, holder);
+      if (activity !== null) activity.credentials = credentials;
       if (mediaType === null && stream === null) throw notAcceptable();
       checkMethod(request, 'GET', 'POST');
       const body = request.method === 'POST' ? await exchange.readBody(maxRequestBytes) : null;
@@ -237,7 +228,8 @@ export function createHandle(options: HandleOptions) {
     const { request, holder } = exchange;
     let answer: WholeAnswer;
     try {
-      const credentials = await callerOf(served, tools.authenticate);
+      const credentials = await identify(tools.authenticate, request, holder);
+      if (activity !== null) activity.credentials = credentials;
       checkMethod(request, 'POST');
       const body = await exchange.readBody(maxRequestBytes);
       holder.admit();

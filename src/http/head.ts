@@ -96,12 +96,10 @@ export function placeOf(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  const isAt = (end: string) =>
-    isBelow(own, end) || (originalUrl !== undefined && isBelow(pathOf(originalUrl), end));
   // Its path ends with that of the tools.
   if (own === served.metadata) return 'resource metadata';
-  if (served.tools && isAt(toolsPath)) return 'tools';
-  const isGraphQL = isAt(path) || (Boolean(baseUrl) && own === '');
+  if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
+  const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');
   if (isGraphQL) return canShow && headers.accept?.includes('text/html') ? 'graphiql' : 'operation';
   if (own === '/health' || own === '/ready') return own;
   const [, version, name] = (canShow && graphiqlFile.exec(own)) || [];
@@ -114,6 +112,10 @@ export function pathOf(target: string): string {
   const path = end === -1 ? target : target.slice(0, end);
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
+
+/** `original`: the target before a host such as Express took the mount point away. */
+const isAt = (own: string, original: string | undefined, end: string): boolean =>
+  isBelow(own, end) || (original !== undefined && isBelow(pathOf(original), end));
 
 const isBelow = (path: string, end: string): boolean => path === end || (end !== '' && path.endsWith(end));
 

@@ -106,6 +106,16 @@ export interface PaymentOutcome
   readonly state: Exclude<PaymentState, 'PENDING'>;
 }
 
+/** What a record has as long as nobody knows how its payment ended. */
+export const noOutcome = {
+  answer: null,
+  code: null,
+  status: null,
+  message: null,
+  bankText: null,
+  settledBy: null,
+} as const;
+
 /**
  * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
  * path and body.
@@ -180,12 +190,7 @@ export function pendingRecord(
     ...rest,
     createdAt,
     updatedAt: createdAt,
-    answer: null,
-    code: null,
-    status: null,
-    message: null,
-    settledBy: null,
-    bankText: null,
+    ...noOutcome,
     idempotencyKey,
     history: [],
   };

@@ -10,7 +10,7 @@ import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Defaults, type ResolverContext, viewIdOr } from './context.ts';
-import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
+import { forged, globalIdTypes } from './plugin/global-id.ts';
 import { Transaction } from './transaction.ts';
 
 /** bankql's own records of payments. The bank is not called for them. */
@@ -79,10 +79,9 @@ PaymentObject.implement({
   description: "bankql's record of a payment.",
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
+    id: t.globalId({
       description: "Globally unique; only the payment's caller can read it by `node`.",
-      resolve: ({ trackId }) => encodeGlobalId('Payment', JSON.stringify([trackId])),
+      key: ({ trackId }) => [trackId],
     }),
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,

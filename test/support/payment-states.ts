@@ -123,7 +123,6 @@ const standby: StateKind = {
     // Nobody can confirm the creation of the role and the database yet.
     let primary = made.use(await startPostgres(durablePostgres));
     let other = made.use(await startStandby(primary, confirming));
-    await primary.kill();
     await primary.restart(confirming);
     const untilFollowed = () =>
       until(async () => {

@@ -64,7 +64,7 @@ export interface TestPostgres extends AsyncDisposable {
   kill(): Promise<void>;
   /** Writes a file into the data folder, readable only by the server. */
   write(name: string, text: string): Promise<void>;
-  /** Starts the server if it is not running, with these additional settings. */
+  /** Starts the server with these additional settings. A server that runs is killed first. */
   restart(settings?: Settings): Promise<void>;
   /** Suspends the server: it answers nothing, and its connections stay open. */
   pause(): Promise<void>;
@@ -135,6 +135,8 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
+    // Two servers on one folder: the older one would keep the port until it notices.
+    await kill();
     settings = { ...settings, ...further };
     const all = {
       listen_addresses: '127.0.0.1',

@@ -8,7 +8,7 @@ import { type BankWords, fold } from './payment-words.ts';
 
 /** The values in an answer to a payment: texts, ids, decimals, times and links. */
 
-/** The payment that was sent. */
+/** The payment as it was sent. */
 export interface Sent
   extends Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'> {
   /** Null in `bankql payments explain`, which explains answers without a payment. */
@@ -43,17 +43,14 @@ export function decimal(text: string): string | null {
   return `${sign}${whole}.${fraction}`;
 }
 
-/** The amount is negative in the payer's transaction. */
-export const withoutSign = (value: unknown): unknown => scalarOf(value)?.replace(/^-/, '') ?? value;
-
-/** Whether a value equals the one that was sent; null if one of them is missing. */
+/** Whether a value is the one that was sent; null if one of them is missing. */
 export function isSame(value: unknown, own: string | null, read: Read): boolean | null {
   const text = scalarOf(value);
   if (own == null || isEmptyText(value)) return null;
   return text !== null && read(text) !== null && read(text) === read(own);
 }
 
-/** The maximum length of an id, because the record cannot store longer ones. */
+/** Longer texts are no ids: the record would not hold them. */
 const maxReceipt = 4000;
 /** Names of statuses that are no success, such as `BAD_REQUEST`. */
 const errorNames: ReadonlySet<string> = new Set(
@@ -79,24 +76,27 @@ interface ReceiptOptions {
   readonly bankWords: BankWords;
 }
 
-/** The texts of a request that a bank may repeat, but not as the id that it gives to the payment. */
-const sentTexts = ({ sent }: ReceiptOptions): (string | null)[] => [
-  ...[sent.bankId, sent.accountId, sent.toBankId, sent.toAccountId, sent.currency, sent.description],
-  ...sent.others,
+/** The ids of a request that a bank may repeat, in whatever text. */
+export const sentIds = ({ bankId, accountId, toBankId, toAccountId, others }: Sent): (string | null)[] => [
+  ...[bankId, accountId, toBankId, toAccountId],
+  ...others,
 ];
 
 /** Whether a value is an id, or a list of ids, that the bank has chosen: not one that was sent, and not one of the operator's words. */
-export function isReceipt(value: unknown, options: ReceiptOptions, isTrackIdReceipt = false): boolean {
+export function isReceipt(
+  value: unknown,
+  { sent, bankWords }: ReceiptOptions,
+  isTrackIdReceipt = false,
+): boolean {
   if (!isId(value)) return false;
-  const { amount, trackId } = options.sent;
-  const sent = isTrackIdReceipt ? sentTexts(options) : [...sentTexts(options), trackId];
+  const texts = [...sentIds(sent), sent.currency, sent.description, isTrackIdReceipt ? null : sent.trackId];
   return [value].flat().every((id) => {
-    const isSent = sent.some((text) => isSame(id, text, idText)) || isSame(id, amount, decimal);
-    return !isSent && words.taughtMeaning(scalarOf(id) ?? '', options.bankWords) !== 'rejected';
+    const isSent = texts.some((text) => isSame(id, text, idText)) || isSame(id, sent.amount, decimal);
+    return !isSent && words.taughtMeaning(scalarOf(id) ?? '', bankWords) !== 'rejected';
   });
 }
 
-/** The specification allows several `transaction_ids` in one text. */
+/** The specification has several `transaction_ids` in one text. */
 export const isReceiptMember = (folded: string, value: unknown, options: ReceiptOptions): boolean =>
   words.receiptName.test(folded) &&
   isReceipt(
@@ -112,18 +112,12 @@ const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-
 const aheadMs = 5 * 60_000;
 const easternmostMs = 14 * hourMs;
 const westernmostMs = 12 * hourMs;
-/**
- * The maximum age of a record relative to the request. An older record is an earlier payment: banks that detect a duplicate
- * answer with it.
- */
+/** A record that was created longer before the request is an earlier payment's: banks that notice a duplicate answer with it. */
 const maxAgeMs = 48 * hourMs;
 
 const isDay = (day: string) => new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(-2));
 
-/**
- * Whether a value is a real date that is not in the future. With `since`, it must not be earlier than `since` by more than
- * `maxAgeMs`.
- */
+/** Whether a value is a real date that is not in the future. `since`: nor longer before this time than `maxAgeMs`. */
 export function isPast(value: unknown, now: number, since = Number.NEGATIVE_INFINITY): boolean {
   const [, day, time = '00:00', zone] = dateTime.exec(scalarOf(value) ?? '') ?? [];
   if (day === undefined || !isDay(day)) return false;
@@ -135,7 +129,7 @@ export function isPast(value: unknown, now: number, since = Number.NEGATIVE_INFI
 /** A date in the forms of docs/real-banks.md. */
 const anyDate = /^(\d{4}-\d\d-\d\d)(?:[T ]?[\d:.,Z+-]*(?: ?(?:UTC|GMT))?(?:\[[\w/+-]+\])?)$/i;
 
-/** Whether a date, even one in the future, may belong to this payment; null if the value is not a date. */
+/** Whether a date, also one in the future, may be this payment's; null if the value is no date. */
 export function isOwnDate(value: unknown, since: number): boolean | null {
   const [, day] = anyDate.exec(scalarOf(value) ?? '') ?? [];
   if (day === undefined || !isDay(day)) return null;
@@ -146,7 +140,7 @@ const isAddress = (value: unknown) => typeof value === 'string' && /^(?:https?:\
 export const isLink = (value: unknown): boolean =>
   isAddress(value) || (isObject(value) && Object.keys(value).length === 1 && isAddress(value.href));
 
-/** Whether all links have one of these names; other links lead to a step that is still missing. */
+/** Whether all links have one of these names; others lead to a step that is missing. */
 export function areLinks(links: unknown, names: readonly string[]): boolean {
   const isLinkName = (name: unknown) => typeof name === 'string' && names.includes(fold(name));
   return Array.isArray(links)

@@ -6,7 +6,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { isObject } from '../../is-object.ts';
 import { type AnswerBody, readBody } from './answer-body.ts';
 import { isEmptyContainer } from './answer-values.ts';
-import type { ReadOptions } from './known-members.ts';
+import type { About } from './facts.ts';
 import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
@@ -53,8 +53,8 @@ export interface StrangeAnswer extends UnknownAnswer {
   readonly text: string | null;
 }
 
-interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
-  /** The answers of gateways in front of the bank (default: those that bankql knows without settings). */
+interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'> {
+  /** The answers of gateways in front of the bank (default: those that are known without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
   readonly isRefusalOfReads?: ((response: Answered) => boolean) | undefined;
@@ -66,17 +66,18 @@ interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
-/** 409 is not one of them, because the bank may have executed the payment before. */
+/** Without 409: the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
-/** The statuses with which a gateway or bank may refuse a request before it reads the payment. */
+/** With these, a gateway or bank may refuse a request before it reads the payment. */
 const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
   const { status } = response;
   const bankWords = bankWordsFor(given.operation, given.bankWords);
   const isLong = response.body.length > maxErrorLength;
-  const options = { ...given, bankWords, isLong, now: given.now ?? Date.now() };
-  // In another charset, the same bytes may have another meaning.
+  const read = { bankWords, isLong, isEntry: false, stated: null, now: given.now ?? Date.now() };
+  const options = { ...given, ...read };
+  // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
   if (status >= 200 && status < 300) return classifySuccess(response, said, options);
@@ -102,13 +103,13 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
 function classifySuccess(
   response: Answered,
   said: AnswerBody,
-  options: ClassifyOptions & ReadOptions,
+  options: ClassifyOptions & About,
 ): PaymentVerdict {
   const { status } = response;
   const { operation, bankWords, secrets } = options;
   const found = isTaught(bankWords) ? readPaths(said, options) : readSuccess(said, options);
   const { meaning, names } = found;
-  // If the operator has configured the path of the status, the operator knows what the bank means by 202.
+  // An operator who names the place of the status knows what the bank means by 202.
   const isDone = meaning === 'done' && (doneStatuses.has(status) || bankWords.statusPath !== undefined);
   const isWhole = said.kind !== 'unreadable' && said.kind !== 'repeated';
   const isSilent = status === 202 && isWhole && !speaksOfFailure(said.value, options);
@@ -125,7 +126,7 @@ function classifySuccess(
   };
 }
 
-/** The maximum number of reported names, and the length to which each is cut. */
+/** At most this many names are reported, each cut to this length. */
 const maxNames = 20;
 const maxNameLength = 60;
 const bounded = (names: readonly string[]) =>

@@ -52,23 +52,23 @@ export const bankWordsOf = (
 });
 export const noBankWords: BankWords = bankWordsOf([], []);
 
-/** The meaning of a value according to the operator's lists. */
+/** The meaning of a value by the operator's lists. */
 export const taughtMeaning = (text: string, { done, rejected }: BankWords): Meaning | undefined =>
   done.has(foldValue(text)) ? 'done' : rejected.has(foldValue(text)) ? 'rejected' : undefined;
 
-/** The meaning of a status; null if the word is unknown. The operator's words take precedence. */
+/** The meaning of a status; null if the word is not known. The operator's words go first. */
 export function meaningOf(text: string, words: BankWords, isRequest: boolean): Meaning | null {
   const word = foldValue(text);
   if (isRequest && requestWords.has(word)) return taughtMeaning(text, words) ?? 'done';
   return taughtMeaning(text, words) ?? statusWords.get(word) ?? null;
 }
 
-/** Folded names of members that banks send in addition to those of the contract. */
+/** Folded names of members that banks write beside those of the contract. */
 export const receiptName = /^(?:id|uuid|(?:transaction|payment|transfer)id|transactionids)$/;
 export const statusName = /^(?:transaction|payment|transfer)?(?:status|state|result|outcome)$/;
 export const creationName =
   /^(?:created(?:at|on|date|time)?|creation(?:date|time|datetime|timestamp)|datecreated)$/;
-/** The names of members of a refusal, and of those beside a status. */
+/** The names of a refusal, and those beside a status. */
 export const codeName = /^(?:code|status|statuscode)$/;
 export const textName = /^(?:message|title|detail)$/;
 export const reasonName = /^(?:code|message|reason)$/;
@@ -89,13 +89,13 @@ export const requestTypes =
 const emptyWords = setOf(
   'error errors err fail failure fault exception null nil none nan undefined unknown invalid n/a false true',
 );
-/** Words of a text that says that a payment was not executed, or was undone. */
+/** Words with which a text says that a payment was not executed, or is not any more. */
 const noWords = setOf(`no not ko nok nack nak never cannot unable without impossible bad wrong missing
   wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
   reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
   AM05 DUPL`);
-export const isNoWord = (word: string): boolean => noWords.has(fold(word));
-/** Words of a text that says that a payment is still pending. */
+const isNoWord = (word: string): boolean => noWords.has(fold(word));
+/** Words with which a text says that a payment still waits. */
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
 );
@@ -103,7 +103,7 @@ const waitingWords = setOf(
 export const isTellingWord = (word: string): boolean =>
   emptyWords.has(fold(word)) || isAgainst(word, 'done', noBankWords);
 
-/** Parts of a folded text or id that suggest a failure. They are many more than the phrases, because it is safe to doubt. */
+/** In a folded text or id, these speak of a failure. They are many more than the phrases: to doubt is safe. */
 const failureInText = new RegExp(
   `${failureName.source}|timeout|timedout|badrequest|unavailable|unsuccess|insufficient|exceed|invalid|forbidden|unsupported
   |unauthori[sz]ed|nosuch|doesnotexist|amount(?:mustbe|hastobe)|limit(?:reached|usedup)|too(?:low|high|large|small)
@@ -118,8 +118,8 @@ const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 /** The words of a text. The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
 export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
 
-/** The maximum length of a text that is read. A longer text may say anything. */
-export const maxRead = 4000;
+/** Longer texts are not read, so that they may say anything. */
+const maxRead = 4000;
 
 /** Whether a text, or a part of it, is that of a failure or a denial or, for an outcome that is done, of a pending payment. */
 export function speaksAgainst(said: string, outcome: Meaning, words: BankWords): boolean {
@@ -128,20 +128,28 @@ export function speaksAgainst(said: string, outcome: Meaning, words: BankWords):
   if (!/\p{L}/u.test(said)) return taughtMeaning(said, words) === 'rejected';
   const text = said.replaceAll(uuid, '');
   const single = wordsOf(text);
-  // The words are also joined across signs, as in `account.closed`.
+  // Also across signs, as in `account.closed`.
   const joined = [single, wordsOf(withoutFillers(text))].map((parts) => fold(parts.join('')));
   if (joined.some((each) => failureInText.test(each))) return true;
   const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
   return [text, ...clausesOf(text), ...single, ...pairs].some((part) => isAgainst(part, outcome, words));
 }
 
-function isAgainst(part: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
+/** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
+export function speaksOfExecution(said: string, words: BankWords): boolean {
+  if (taughtMeaning(said, words) === 'rejected') return false;
+  if (said.length > maxRead) return true;
+  const single = wordsOf(said);
+  if (single.some(isDuplicateWord)) return true;
+  return single.some((word) => meaningOf(word, words, false) === 'done') && !single.some(isNoWord);
+}
+
+function isAgainst(part: string, outcome: Meaning, words: BankWords): boolean {
   const folded = fold(part);
-  if (done.has(folded)) return false;
-  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
+  const meaning = meaningOf(folded, words, false);
+  if (meaning === 'done' || meaning === 'rejected') return meaning === 'rejected';
   const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
-  if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
-  return noWords.has(folded) || codeTexts.has(folded);
+  return (outcome === 'done' && isWaiting) || noWords.has(folded) || codeTexts.has(folded);
 }
 
 const clausesOf = (text: string): string[] => text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
@@ -176,9 +184,9 @@ const codeTexts: ReadonlyMap<string, string> = new Map(
 /** Codes of duplicates: the bank has the payment already, and may have executed it. */
 export const duplicateCodes = setOf('AM05 DUPL');
 /** Whether a word says that the payment was made before. */
-export const isDuplicateWord = (word: string): boolean =>
+const isDuplicateWord = (word: string): boolean =>
   duplicateCodes.has(fold(word)) || /^(?:already|duplicat.*)$/.test(fold(word));
-/** The names of HTTP's statuses. They say that the request is wrong, and not whether the payment was executed. */
+/** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
 const neutralTexts =
   setOf(`error bad_request payment_required method_not_allowed payload_too_large content_too_large
   request_entity_too_large unsupported_media_type unprocessable_entity unprocessable_content`);
@@ -186,12 +194,10 @@ const neutralTexts =
 const withoutFillers = (text: string): string =>
   text.replaceAll(/[_-]/g, ' ').replaceAll(/\b(?:a|an|the|is|are|has been|have been)\b/gi, '');
 
-/** The maximum length of a phrase. */
+/** Longer texts are no phrases. */
 const maxText = 1000;
 
-/**
- * The meaning of a text or a code in a refusal. `taught`: the operator lists it. `neutral`: it says only that the request failed.
- */
+/** What a text or a code says in a refusal. `taught`: the operator lists it. `neutral`: only that the request failed. */
 export type Reason = 'taught' | 'reason' | 'neutral' | 'unknown';
 
 export const isReason = (reason: Reason): boolean => reason === 'taught' || reason === 'reason';

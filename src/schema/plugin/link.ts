@@ -169,7 +169,7 @@ export function idsFrom(
   for (const part of key) {
     const { name, noun } = part;
     if (given !== undefined && name in given) {
-      ids[name] = given[name] === parent[name] ? given[name] : givenId(part, given[name]);
+      ids[name] = givenId(part, given[name]);
       continue;
     }
     const argument = args[name];

@@ -5,7 +5,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { metaOf, recordFields } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
 import type { Selection } from '../../executor/selection.ts';
-import { type Loaders, loaderName } from '../../loaders/loaders.ts';
+import { loaderName } from '../../loaders/loaders.ts';
 import type { ReadContext } from '../context.ts';
 import { sourceOf } from '../list-work.ts';
 import { versionOf } from '../record-version.ts';
@@ -50,8 +50,11 @@ type Load<Ids, Answer> = (ids: Ids, context: ReadContext) => Promise<Answer>;
 
 /** Reads by the loader of an operation, which takes the ids in its path. */
 function byLoader(operation: Operation): Load<object, never> {
-  const name = loaderName(operation) as keyof Loaders;
-  return (ids, { session }) => session.loaders[name].load(ids as never) as Promise<never>;
+  const name = loaderName(operation);
+  return (ids, { session }) => {
+    const loader: { load(ids: object): Promise<never> } = Reflect.get(session.loaders, name);
+    return loader.load(ids);
+  };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any types.

@@ -22,13 +22,14 @@ import {
   readStore,
   type ServerIdentity,
   ServerRefused,
+  type SetUpOptions,
   type StoreIdentity,
   setUp,
   writeLoss,
   writeStore,
 } from './server.ts';
-import { foundRow, type Statement, statements } from './statements.ts';
-import { lookFor, type Witness, Witnesses } from './witness.ts';
+import { foundRow, plannedOnce, type Statement, statements } from './statements.ts';
+import { lacks, lookFor, Witnesses } from './witness.ts';
 
 export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
@@ -50,17 +51,11 @@ export interface PostgresDriverOptions {
   readonly lookEveryMs?: number;
 }
 
-/** Searches and purges have connections of their own, so that nothing waits behind them. */
-const maxConnections = { payments: 6, searches: 2, looks: 1 };
 /**
- * Prepared statements are planned once, perhaps while the table is empty. These settings make the plan use the indexes anyway.
+ * Commits that wait for the disk share its next write: more connections store more payments a second. Searches and purges have
+ * connections of their own, so that nothing waits behind them.
  */
-const plannedOnce = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-};
+const maxConnections = { payments: 10, searches: 2, looks: 1 };
 const usualStatementTimeoutMs = 3_000;
 /** The server reports a cancelled statement within this time, unless the server or the network has failed. */
 const marginMs = 1_000;
@@ -83,8 +78,6 @@ const commitsWait = 'SyncRepWaitForLSN';
 const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
-
-type Settings = Readonly<Record<string, string>>;
 
 /** The state of a connection. */
 interface Session {
@@ -126,7 +119,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     notices.add(text);
   }
 
-  async function onConnect(client: ClientBase, settings: Settings): Promise<void> {
+  async function onConnect(client: ClientBase, settings: SetUpOptions['settings']): Promise<void> {
     const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile, settings });
     const session: Session = { backend, timeline: null, loss: null, warning: null };
     sessions.set(client, session);
@@ -203,22 +196,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     for (const backend of ended) leftBehind.delete(backend);
   }
 
-  interface CallOptions {
-    /** Whether the server's identity is checked first. */
-    readonly check?: boolean;
-    /** Whether the call fails if records may be missing. */
-    readonly begins?: boolean;
-  }
-
   /**
-   * Sends one statement, once: a payment whose INSERT may or may not be stored is refused, and taken back.
+   * Sends one statement, once: a payment whose INSERT may or may not be stored is refused, and taken back. `check`: the server's
+   * identity is checked first. `begins`: the call fails if records may be missing.
    * Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored.
    */
-  async function call(
-    pool: Pool,
-    statementNow: () => Statement,
-    { check = false, begins = false }: CallOptions = {},
-  ) {
+  async function call(pool: Pool, statementNow: () => Statement, { check = false, begins = false } = {}) {
     const { client, session } = await connect(pool).catch((error) =>
       Promise.reject(unavailable(error.message)),
     );
@@ -279,7 +262,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const connection = await clientOptions(address).catch(({ message }: Error) => {
     throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
   });
-  const createPool = (max: number, settings: Settings): Pool =>
+  const createPool = (max: number, settings: SetUpOptions['settings']): Pool =>
     new Pool({
       ...connection,
       max,
@@ -374,14 +357,13 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
     async acceptLoss(acceptedBy) {
       try {
-        const { client, session } = await connect(payments);
-        try {
-          known = await writeStore(client, known ?? provisional, await readServer(client), acceptedBy);
-          witnesses.forget();
-          session.loss = loss = null;
-        } finally {
-          client.release(true);
-        }
+        const { client } = await connect(payments);
+        const written = readServer(client).then((server) =>
+          writeStore(client, known ?? provisional, server, acceptedBy),
+        );
+        known = await written.finally(() => client.release(true));
+        witnesses.forget();
+        loss = null;
       } catch (error) {
         throw unavailable(messageOf(error));
       }
@@ -393,9 +375,6 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
 /** The time of the last decision of an operator, in milliseconds since 1970; 0 if there is none. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
-
-const lacks = ({ id, created_at }: Witness): string =>
-  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;
 
 /**
  * The server that the store must be on. This process may know a later promotion than the row of an old primary, and
@@ -410,8 +389,5 @@ function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentit
   };
 }
 
-const withoutNulls = ({ system_identifier, timeline, standbys_confirm }: ServerIdentity) => ({
-  ...(system_identifier === null ? {} : { system_identifier }),
-  ...(timeline === null ? {} : { timeline }),
-  standbys_confirm,
-});
+const withoutNulls = (server: ServerIdentity): Partial<ServerIdentity> =>
+  Object.fromEntries(Object.entries(server).filter(([, value]) => value !== null));

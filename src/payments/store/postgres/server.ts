@@ -43,13 +43,13 @@ const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('trans
   current_setting('synchronous_standby_names') <> '' AS has_standbys,
   pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
-interface SetUpOptions {
+export interface SetUpOptions {
   /** The time after which the server cancels a statement, or its wait for a lock. 0: never. */
   readonly timeoutMs: number;
   /** Whether a server is accepted that may lose payments. */
   readonly allowVolatile: boolean;
   /** Further settings of the session. */
-  readonly settings?: Readonly<Record<string, string>>;
+  readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The server's process for a connection. A later one may have the same process id. */

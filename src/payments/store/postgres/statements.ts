@@ -33,6 +33,14 @@ const purgeBatch = 500;
 const storable = (values: readonly (string | number | null)[]) =>
   values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value));
 
+/** Settings for prepared statements, which are planned once, perhaps while the table is empty: the plan uses the indexes anyway. */
+export const plannedOnce = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
+
 /** A row that was found. `is_witnessed`: false if the store lacks the witness. */
 export const foundRow = storedRow.extend({ is_witnessed: z.boolean() });
 

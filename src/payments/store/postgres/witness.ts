@@ -5,7 +5,7 @@ import { postgresNow } from '../payment-table.ts';
 import { parsed } from './server.ts';
 
 /** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
-export type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
+type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
 /** The rows that this process knows to be in the store, as far as nobody else may delete them. The newest is the witness. */
 export class Witnesses {
@@ -82,3 +82,6 @@ export async function lookFor(client: ClientBase, witness: Witness | null) {
   const isNewest = id !== null && created_at !== null && updated_at !== null;
   return { now, isThere, newest: isNewest ? { id, created_at, updated_at } : null };
 }
+
+export const lacks = ({ id, created_at }: Witness): string =>
+  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;

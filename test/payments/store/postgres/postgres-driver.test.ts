@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createPaymentStore } from '../../../../src/payments/store/payment-store.ts';
 import { countSql, postgresNow, searchSql } from '../../../../src/payments/store/payment-table.ts';
 import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
@@ -56,6 +57,19 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(after).toMatchObject({ version: 'v-2', json: '{"done":1}', created_at: row.created_at });
     expect(after?.updated_at).toBeGreaterThanOrEqual(row.updated_at);
     expect(after?.now).toBeGreaterThanOrEqual(after?.updated_at ?? 0);
+  });
+
+  test('a payment is two statements, with nothing around them', async () => {
+    const driver = await openDriver(postgres, { allowVolatile: true, lookEveryMs: 2 ** 30 });
+    const sent = vi.spyOn(Client.prototype, 'query');
+    try {
+      await driver.insert(newRow('a'));
+      expect(await driver.compareAndSet('a', 'v-1', changed('v-2'))).toBe(true);
+      const names = sent.mock.calls.map(([statement]) => Object(statement).name);
+      expect(names).toEqual(['bankql insert', 'bankql replace']);
+    } finally {
+      sent.mockRestore();
+    }
   });
 
   test('of changes of one version at once one is made', async () => {

@@ -267,7 +267,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     ['full_page_writes', 'off', /its full_page_writes is off/],
     ['synchronous_commit', 'off', /its synchronous_commit is off.*set "synchronous_commit = on"/],
   ])('a server with %s = %s is refused, unless that is accepted', async (name, value, reason) => {
-    await postgres.kill();
     await postgres.restart({ [name]: value });
     try {
       await expect(openDriver(postgres)).rejects.toThrow(reason);
@@ -275,7 +274,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const driver = await openDriver(postgres, { allowVolatile: true });
       expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
     } finally {
-      await postgres.kill();
       await postgres.restart({ [name]: 'on' });
     }
   });

@@ -281,7 +281,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await using primary = await startPostgres(durable);
       await initPostgres(primary.address);
       await using standby = await startStandby(primary, durable);
-      await primary.kill();
       await primary.restart({ synchronous_standby_names: '*' });
       await isFollowed(primary);
       await using forwarder = await openTcpGate(primary.port);

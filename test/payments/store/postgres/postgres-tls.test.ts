@@ -55,7 +55,6 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       ] as const)
         await postgres.write(name, await readFile(file, 'utf8'));
       await postgres.write('pg_hba.conf', access);
-      await postgres.kill();
       await postgres.restart({
         listen_addresses: '127.0.0.1,127.0.0.2',
         ssl: 'on',

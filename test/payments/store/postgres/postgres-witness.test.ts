@@ -93,7 +93,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await using postgres = await startPostgres(durable);
     await initPostgres(postgres.address);
     await using standby = await startStandby(postgres, durable);
-    await postgres.kill();
     await postgres.restart({ synchronous_standby_names: '*' });
     await using bank = await startPaymentBank();
     const start = () => startProcess({ BANK_BASE_URL: bank.url, STATE_URL: postgres.url });
@@ -256,7 +255,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const primary = made.use(await startPostgres(durable));
       await initPostgres(primary.address);
       const standby = made.use(await startStandby(primary, durable));
-      await primary.kill();
       await primary.restart({ synchronous_standby_names: '*' });
       await until(async () =>
         (await primary.query('SELECT sync_state FROM pg_stat_replication')).some(
