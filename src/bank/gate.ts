@@ -4,7 +4,7 @@ import { uses } from '../load/capacity.ts';
 
 /** A call that asks the gate for permission to start. */
 export interface GateEntry {
-  /** Its bank operation. */
+  /** The bank operation of the call. */
   readonly operation: { readonly id: string };
   /** Set by the gate: the callers for which the call waits; empty if it does not wait. */
   waitsFor: readonly CallerQueue[];

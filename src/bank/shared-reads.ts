@@ -115,8 +115,7 @@ export class SharedReads {
 
   /**
    * The answer to a read: from the cache, from the same read in flight, or from this call, which then begins. `wanted`: the
-   * answer alone, or the whole result.
-   * Errors: BankqlError: those of the call, and those of a reader that gives up.
+   * answer alone, or the whole result. Errors: those of the call, and those of a reader that gives up.
    */
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
     const { operationDeadline } = limits;
@@ -176,7 +175,7 @@ export class SharedReads {
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    // Nobody can share the call any more. After a write, nobody could before.
+    // Nobody can share the call any more. (After a write, nobody could before.)
     const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
     if (isOpen && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });

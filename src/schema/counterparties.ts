@@ -160,7 +160,7 @@ export function payeeOf(other: ReadOtherAccount, context: ReadContext): null | P
   const accountId = unwrap(other.record.id);
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
-  // The whole list decides: in one that the bank has searched, another entry with the id may be missing.
+  // The whole list is needed: a list that the bank has searched may lack another entry with this id.
   return loadAll(other, context).then((list) => {
     const named = OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId });
     const isSameBank = (record: OtherAccountRecord) =>
