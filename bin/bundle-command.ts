@@ -19,7 +19,7 @@ const external = /^(pg|pino|@opentelemetry\/(?!api).+|@graphql-yoga\/render-grap
 async function makeBundle() {
   await using bundle = await rolldown({
     cwd: root,
-    input: { main: 'src/main.ts', worker: 'src/payments/store/sqlite/worker.ts' },
+    input: { main: 'src/main.ts', 'sqlite-thread': 'src/payments/store/sqlite/sqlite-thread.ts' },
     platform: 'node',
     external,
     // Compiled for Node 22, which does not know `using`.

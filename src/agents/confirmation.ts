@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BankqlError } from '../errors.ts';
 import { RequestError } from '../graphql/errors.ts';
 import { sha256 } from '../payments/caller.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentIntent, PaymentOperation, PaymentService } from '../payments/service.ts';
 import { equalPayments, questionOf } from './question.ts';
 import { type AskedState, signState } from './signed-state.ts';

@@ -22,7 +22,7 @@ import {
   type ServedTools,
   serveTools,
   tooOld,
-} from './call.ts';
+} from './tool-call.ts';
 import { agentsApp, type Tool, type Tools } from './tools.ts';
 
 export interface ToolsEndpointOptions

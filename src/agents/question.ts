@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
 import { visible } from '../plain-text.ts';
 

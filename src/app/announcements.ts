@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { formatAge } from '../commands/payments/payment-table.ts';
+import { formatAge } from '../commands/payments/payment-listing.ts';
 import type { Config } from '../config/config.ts';
 import type { RowCounts } from '../payments/store/driver.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';

@@ -152,7 +152,7 @@ async function start(
     }),
   };
   const tools =
-    config.tools && (await (await import('./tools.ts')).openTools(config, { serving, store, ...log }));
+    config.tools && (await (await import('./agents.ts')).openTools(config, { serving, store, ...log }));
   signal?.throwIfAborted();
   // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({ ...serving, tools: tools?.endpoint });

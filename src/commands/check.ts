@@ -81,7 +81,7 @@ async function examine(config: Config, withoutStore: boolean): Promise<string[]>
   const { readPersisted } = await import('../app/app.ts');
   const persisted = await readPersisted(config, schema).catch(collect);
   if (persisted) lines.push(`Manifests of persisted documents: ${persisted.documents.apps.join(', ')}.\n`);
-  const { readTools } = await import('../app/tools.ts');
+  const { readTools } = await import('../app/agents.ts');
   const tools = await readTools(config, schema).catch(collect);
   if (tools) lines.push(`Tools for agents: ${[...tools.byName.keys()].join(', ')}.\n`);
   if (problems.length > 0) throw new StartError(problems.join('\n'));

@@ -8,8 +8,8 @@ import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
+import { contradictions, stateUrlOf } from './contradictions.ts';
 import { ConfigError, type Environment, readVariables, unknownVariables } from './environment.ts';
-import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */

@@ -1,6 +1,6 @@
 import type { BankClient } from '../bank/client.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
-import type { PaymentState } from '../payments/record.ts';
+import type { PaymentState } from '../payments/payment-record.ts';
 import type { PaymentService } from '../payments/service.ts';
 
 /** A write of a mutation, as far as its result is known. */

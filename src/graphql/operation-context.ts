@@ -15,7 +15,7 @@ import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
 import type { ExecutableOperation, ParsedDocument } from './documents.ts';
 import { type MaskError, RequestError } from './errors.ts';
-import type { CallRecorder } from './explain.ts';
+import type { CallRecorder } from './explain-calls.ts';
 import { MutationEffects } from './mutation-effects.ts';
 import type { OperationActivity } from './operation-activity.ts';
 import type { RequestHolder } from './request-holder.ts';

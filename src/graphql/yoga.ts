@@ -17,7 +17,7 @@ import { schema as ownSchema } from '../schema/schema.ts';
 import { executeDeferred } from './deferred-results.ts';
 import { type DocumentCacheOptions, Documents, type ExecutableOperation } from './documents.ts';
 import { createMaskError, internalError } from './errors.ts';
-import { observedBy, recorderFor } from './explain.ts';
+import { observedBy, recorderFor } from './explain-calls.ts';
 import { OperationContext, type OperationRequest } from './operation-context.ts';
 import { type Persisted, parseParams } from './params.ts';
 import { boundedResult, type Result } from './result.ts';

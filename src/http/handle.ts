@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { RequestCredentials } from '../bank/credentials.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { RequestError, shownError } from '../graphql/errors.ts';
-import { explainHeader } from '../graphql/explain.ts';
+import { explainHeader } from '../graphql/explain-calls.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import type { OperationRequest } from '../graphql/operation-context.ts';
 import type { Result } from '../graphql/result.ts';

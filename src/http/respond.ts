@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { type HttpExtension, shownError } from '../graphql/errors.ts';
-import { explainHeader } from '../graphql/explain.ts';
+import { explainHeader } from '../graphql/explain-calls.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { BoundedResult, noRoom, shortAnswer } from '../graphql/result.ts';
 import type { MediaType } from './accept.ts';

@@ -1,4 +1,4 @@
-import { noFingerprint, noOutcome, type PaymentRecord, paymentStates } from './record.ts';
+import { noFingerprint, noOutcome, type PaymentRecord, paymentStates } from './payment-record.ts';
 
 /** The audit log: a line for each change of a payment's state, and the records that are made from it after a loss. */
 

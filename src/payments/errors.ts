@@ -7,7 +7,7 @@ import {
   requestSentNothing,
 } from '../errors.ts';
 import { payerOf, recordId } from './caller.ts';
-import type { PaymentRecord } from './record.ts';
+import type { PaymentRecord } from './payment-record.ts';
 import type { PaymentIntent, PaymentOperation } from './service.ts';
 import { StoreUnavailable } from './store/store.ts';
 

@@ -1,4 +1,4 @@
-import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './record.ts';
+import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './payment-record.ts';
 
 /**
  * The payment protocol: what an event does to the record of an idempotency key. Pure functions, which stores, the service

@@ -30,7 +30,6 @@ import {
   validateIdempotencyKey,
   withStoreErrors,
 } from './errors.ts';
-import { maySend, recordLost } from './protocol.ts';
 import {
   belongsTo,
   hashRequest,
@@ -43,7 +42,8 @@ import {
   paymentDetails,
   pendingRecord,
   textsOf,
-} from './record.ts';
+} from './payment-record.ts';
+import { maySend, recordLost } from './protocol.ts';
 import { type OnPage, type PaymentQuery, type PaymentStore, StoreUnavailable } from './store/store.ts';
 
 /** An operation that moves money or requests a transfer. */

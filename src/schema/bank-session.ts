@@ -32,7 +32,7 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Observes an operation's calls, for the explanation (graphql/explain.ts). Its methods must not throw. */
+/** Observes an operation's calls, for the explanation (graphql/explain-calls.ts). Its methods must not throw. */
 interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
   readonly requested: (operation: Operation, key: string) => void;

@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';

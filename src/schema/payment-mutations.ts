@@ -9,7 +9,7 @@ import {
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';

@@ -5,7 +5,7 @@ import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/errors.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';

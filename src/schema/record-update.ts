@@ -7,10 +7,10 @@ import { otherSpellings } from '../contract/spelling.ts';
 import { changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Context } from './context.ts';
+import type { AnyBankRef } from './plugin/bank-ref.ts';
 import { ownIdIn, type Values } from './plugin/fields.ts';
 import { readForUpdate } from './plugin/link.ts';
 import { shownId } from './plugin/list-item.ts';
-import type { AnyBankRef } from './plugin/node.ts';
 import { clearedBy } from './request-body.ts';
 
 /**

@@ -11,7 +11,7 @@ describe('with a plugin', async () => {
   await import('./answer-limits.test.ts');
   await import('./call-limit.test.ts');
   await import('./document-limits.test.ts');
-  await import('./explain.test.ts');
+  await import('./explain-calls.test.ts');
   await import('./one-payment-rule.test.ts');
   await import('./persisted-documents.test.ts');
   await import('../http/errors-page.test.ts');

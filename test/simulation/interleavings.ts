@@ -1,5 +1,5 @@
+import type { PaymentOutcome } from '../../src/payments/payment-record.ts';
 import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
-import type { PaymentOutcome } from '../../src/payments/record.ts';
 import { done, pending, rejected, unknown } from '../payments/store/store-conformance.ts';
 import { keyState } from '../support/key-state.ts';
 

@@ -1,4 +1,4 @@
-import type { PaymentOutcome, PaymentRecord } from '../../src/payments/record.ts';
+import type { PaymentOutcome, PaymentRecord } from '../../src/payments/payment-record.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { openStore } from '../../src/payments/store/open-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';

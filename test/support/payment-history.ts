@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../../src/payments/record.ts';
+import type { PaymentRecord } from '../../src/payments/payment-record.ts';
 import type { Arrived } from './payment-bank.ts';
 import type { Told } from './payment-client.ts';
 

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
 import { type AuditEntry, auditedStates } from '../../payments/audit.ts';
-import type { PaymentState } from '../../payments/record.ts';
+import type { PaymentState } from '../../payments/payment-record.ts';
 
 const text = z.string().nullable().default(null);
 const auditLine = z.object({

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { StartError } from '../../errors.ts';
 import { hashCaller, recordId } from '../../payments/caller.ts';
-import { type PaymentRecord, type PaymentState, paymentStates } from '../../payments/record.ts';
+import { type PaymentRecord, type PaymentState, paymentStates } from '../../payments/payment-record.ts';
 import { type PaymentQuery, type PaymentStore, parseJson } from '../../payments/store/store.ts';
 import { type CliContext, type Given, UsageError, usualLimit } from '../command.ts';
 import type { listOptions, searchOptions } from '../commands.ts';
 import { operatorOf, readIdPrefix, readTime } from './operator.ts';
-import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-table.ts';
+import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-listing.ts';
 
 type SearchValues = Given<typeof searchOptions>['values'];
 

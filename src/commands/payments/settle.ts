@@ -1,12 +1,12 @@
 import { StartError } from '../../errors.ts';
 import { auditEntry } from '../../payments/audit.ts';
-import type { PaymentRecord } from '../../payments/record.ts';
+import type { PaymentRecord } from '../../payments/payment-record.ts';
 import { type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 import type { settleOptions } from '../commands.ts';
 import { findOne, readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
-import { isoTime, paymentLines, paymentTable, printable } from './payment-table.ts';
+import { isoTime, paymentLines, paymentTable, printable } from './payment-listing.ts';
 
 /**
  * `bankql payments settle`: settles one payment, or those of a search, after a question. If one fails, the payments before it

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { withoutHeadOffice } from '../../bank/ids.ts';
 import { numberParts, plainDecimal } from '../../contract/decimal.ts';
 import { isObject } from '../../is-object.ts';
-import type { PaymentRecord } from '../record.ts';
+import type { PaymentRecord } from '../payment-record.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold } from './payment-words.ts';
 

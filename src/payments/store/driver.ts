@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PaymentState } from '../record.ts';
+import type { PaymentState } from '../payment-record.ts';
 import { type PaymentQuery, StoreUnavailable } from './store.ts';
 
 /**

@@ -82,7 +82,7 @@ export async function initStore(url: string): Promise<{ readonly shown: string; 
   const address = readStoreUrl(url);
   const shown = shownStoreUrl(url, '***');
   if (address.kind === 'postgres') {
-    const { initPostgres } = await import('./postgres/server.ts');
+    const { initPostgres } = await import('./postgres/postgres-server.ts');
     return { shown, isNew: await initPostgres(address.address) };
   }
   const isNew = address.kind !== 'sqlite' || !statSync(address.path, { throwIfNoEntry: false })?.size;

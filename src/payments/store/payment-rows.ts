@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { isFinished, noOutcome, type PaymentRecord, paymentRecord } from '../payment-record.ts';
 import type { HeldPayment } from '../protocol.ts';
-import { isFinished, noOutcome, type PaymentRecord, paymentRecord } from '../record.ts';
 import type { NewRow, RowChange, StoredRow } from './driver.ts';
 import { parseJson } from './store.ts';
 

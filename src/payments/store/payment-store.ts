@@ -1,5 +1,5 @@
+import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
-import { isUnreadable, type PaymentRecord } from '../record.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
 import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import {

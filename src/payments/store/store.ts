@@ -1,4 +1,4 @@
-import type { PaymentOutcome, PaymentRecord, PaymentState } from '../record.ts';
+import type { PaymentOutcome, PaymentRecord, PaymentState } from '../payment-record.ts';
 import type { RowCounts } from './driver.ts';
 
 /** A search for records. A record must meet all given conditions. */

@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../record.ts';
+import type { PaymentRecord } from '../payment-record.ts';
 import type { AttemptOutcome } from './store.ts';
 
 /** A write that the database has not confirmed. */

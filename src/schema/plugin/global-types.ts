@@ -11,12 +11,12 @@ import type {
 import type { GraphQLFieldResolver } from 'graphql';
 import type { z } from 'zod';
 import type { Operation } from '../../contract/operation.ts';
+import type { BankRef, RefOptions } from './bank-ref.ts';
 import type { Part, RecordInputOptions, Values } from './fields.ts';
 import type { BankPlugin } from './index.ts';
 import type { BankTypes, KeyPart, ListedTypes, SingleTypes } from './key.ts';
 import type { IdsNeeded, LinkOptions, LinksOptions } from './link.ts';
 import type { BankListOptions } from './list.ts';
-import type { BankRef, RefOptions } from './node.ts';
 import type { BankNodeOptions, GlobalIdOptions } from './schema-builder.ts';
 
 /**

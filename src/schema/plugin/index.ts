@@ -14,8 +14,8 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 import { earlyResolver, knownResolver, ofSource, sameAs } from '../../executor/known-resolvers.ts';
 import { isObject } from '../../is-object.ts';
+import { bankRefs } from './bank-ref.ts';
 import { notGlobalId } from './global-id.ts';
-import { bankRefs } from './node.ts';
 
 /**
  * The Pothos plugin for the bank's records. global-types.ts declares its methods on the builders; schema-builder.ts,

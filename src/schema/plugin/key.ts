@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { unwrap } from '../../bank/answer.ts';
 import { validateBankId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
+import type { AnyBankRef } from './bank-ref.ts';
 import { forged, textOf } from './global-id.ts';
 import type { Listed } from './list-item.ts';
-import type { AnyBankRef } from './node.ts';
 
 /** Keys: what identifies a record, and where the parts of a key come from. */
 

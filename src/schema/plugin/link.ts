@@ -18,11 +18,11 @@ import {
   type ReadContext,
   type ResolverContext,
 } from '../context.ts';
+import { type AnyBankRef, bankRefs } from './bank-ref.ts';
 import type { Values } from './fields.ts';
 import { forged } from './global-id.ts';
 import { type BankTypes, givenId, type KeyId } from './key.ts';
 import { findByContent, itemNotFound, type Listed, mapListItem, shownId } from './list-item.ts';
-import { type AnyBankRef, bankRefs } from './node.ts';
 
 /**
  * Links between records.

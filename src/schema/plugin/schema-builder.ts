@@ -2,11 +2,11 @@ import SchemaBuilder, { type FieldKind, type FieldMap, RootFieldBuilder } from '
 import type { z } from 'zod';
 import { metaOf } from '../../contract/record.ts';
 import type { ObjectFields, Types } from '../builder.ts';
+import { type AnyBankRef, BankRef, type RefOptions } from './bank-ref.ts';
 import { fieldsOf, ownIdField, type Values } from './fields.ts';
 import { encodeGlobalId, globalIdDescription, globalIdTypes } from './global-id.ts';
 import type { BankTypes } from './key.ts';
 import { fieldOptions, follow } from './link.ts';
-import { type AnyBankRef, BankRef, type RefOptions } from './node.ts';
 
 /** The types of records: `builder.bankRef` and `builder.bankNode`. */
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PaymentOutcome } from '../../../src/payments/record.ts';
+import type { PaymentOutcome } from '../../../src/payments/payment-record.ts';
 import { done, pending, rejected, unknown } from '../../payments/store/store-conformance.ts';
 import { ada, hour, now, openOperated } from '../../support/operate.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { PaymentRecord, PaymentState } from '../../../src/payments/record.ts';
+import type { PaymentRecord, PaymentState } from '../../../src/payments/payment-record.ts';
 import { openStore } from '../../../src/payments/store/open-store.ts';
 import type { PaymentStore } from '../../../src/payments/store/store.ts';
 import { logLines } from '../../support/log-lines.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { PaymentOutcome } from '../../../src/payments/record.ts';
+import type { PaymentOutcome } from '../../../src/payments/payment-record.ts';
 import { type NewRow, type StoreDriver, WriteUncertain } from '../../../src/payments/store/driver.ts';
 import { createMemoryDriver, createMemoryStore } from '../../../src/payments/store/memory-store.ts';
 import { createPaymentStore } from '../../../src/payments/store/payment-store.ts';

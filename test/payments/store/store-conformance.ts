@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/record.ts';
+import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/payment-record.ts';
 import { type PaymentQuery, type PaymentStore, StoreUnavailable } from '../../../src/payments/store/store.ts';
 
 /** The retention of every store that the suite opens, and a time for records. Databases set their own. */

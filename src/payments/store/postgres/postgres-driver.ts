@@ -27,7 +27,7 @@ import {
   setUp,
   writeLoss,
   writeStore,
-} from './server.ts';
+} from './postgres-server.ts';
 import { foundRow, plannedOnce, type Statement, statements } from './statements.ts';
 import { lacks, lookFor, Witnesses } from './witness.ts';
 

@@ -14,7 +14,7 @@ import {
   searchSql,
   selectSql,
 } from '../payment-table.ts';
-import { standbysConfirm } from './server.ts';
+import { standbysConfirm } from './postgres-server.ts';
 
 /** The statements of the payment store. Each is its own transaction. */
 

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import type { StoredRow } from '../driver.ts';
 import { postgresNow } from '../payment-table.ts';
-import { parsed } from './server.ts';
+import { parsed } from './postgres-server.ts';
 
 /** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;

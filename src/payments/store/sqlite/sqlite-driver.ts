@@ -125,7 +125,7 @@ const startError = (cause: StoreUnavailable): Error =>
   );
 
 /** The module is TypeScript if the sources run, and JavaScript in the package. */
-const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
+const module = new URL(`sqlite-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** The time limit of a call, and of its wait for locks, in milliseconds. */
 interface CallLimits {

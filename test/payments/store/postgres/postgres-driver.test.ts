@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createPaymentStore } from '../../../../src/payments/store/payment-store.ts';
 import { countSql, postgresNow, searchSql } from '../../../../src/payments/store/payment-table.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import type { PaymentQuery, PaymentStore } from '../../../../src/payments/store/store.ts';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { describePaymentStore, retentionMs } from '../store-conformance.ts';

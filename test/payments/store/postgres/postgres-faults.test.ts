@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type StoreDriver, WriteUncertain } from '../../../../src/payments/store/driver.ts';
 import { createPaymentStore } from '../../../../src/payments/store/payment-store.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';

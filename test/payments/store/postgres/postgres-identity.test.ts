@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type NewRow, WriteUncertain } from '../../../../src/payments/store/driver.ts';
-import { compareServers, initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { compareServers, initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import {
   durable,

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { initStore, openStore } from '../../../../src/payments/store/open-store.ts';
 import { clientOptions, parsePostgresUrl } from '../../../../src/payments/store/postgres/address.ts';
-import { connectError, openError } from '../../../../src/payments/store/postgres/server.ts';
+import { connectError, openError } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../../../support/certificates.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { retentionMs } from '../store-conformance.ts';

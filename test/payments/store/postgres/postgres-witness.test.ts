@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openStore } from '../../../../src/payments/store/open-store.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import { ada, operate } from '../../../support/operate.ts';
 import { startPaymentBank } from '../../../support/payment-bank.ts';

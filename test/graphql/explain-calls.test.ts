@@ -4,7 +4,7 @@ import { parse, print, separateOperations } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { RecordedCall as ExplainedCall } from '../../src/graphql/explain.ts';
+import type { RecordedCall as ExplainedCall } from '../../src/graphql/explain-calls.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';

@@ -1,4 +1,4 @@
-import type { PaymentEvent, PaymentRecord } from '../../payments/record.ts';
+import type { PaymentEvent, PaymentRecord } from '../../payments/payment-record.ts';
 import type { LoggedAttempt } from './from-log.ts';
 
 const second = 1000;
