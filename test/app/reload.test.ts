@@ -21,7 +21,7 @@ test('a reload names the files that were reloaded, and those that were not', asy
   ]);
 });
 
-test('if nothing could be read again, no line says that something was', async () => {
+test('if nothing could be reloaded, no line says that something was', async () => {
   const lines = await linesOf({ level: bad, documents: bad });
   expect(lines.map(({ msg }) => msg)).toEqual(
     Array.from({ length: 2 }, () => 'SIGHUP: not reloaded, the previous one stays in use'),

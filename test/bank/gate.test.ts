@@ -74,7 +74,7 @@ describe('at most', () => {
     expect(entered.at(-1)).toBe('caller21');
   });
 
-  test('half are of callers of one peer whom nobody vouches for, however many names they claim', () => {
+  test('half are for the unverified callers of one address, however many names they send', () => {
     const { gate, entered, ask } = gateOf(8);
     for (let nth = 0; nth < 20; nth++) ask(`claimed-${nth}-`, { operation: `op-${nth}`, peer: '192.0.2.1' });
     expect(gate.held).toBe(4);

@@ -644,7 +644,7 @@ describe('without crypto', () => {
     vi.stubGlobal('crypto', undefined);
   });
 
-  test('it takes the keys that it is given, and pays without any other new feature of the platform', async () => {
+  test('it uses the given keys, and pays without any other new feature of the platform', async () => {
     for (const name of ['navigator', 'structuredClone', 'DOMException']) vi.stubGlobal(name, undefined);
     const send = async () => done;
     const payments = createPayments({ storage: createStorage(), send, randomId: () => 'a key of its own' });

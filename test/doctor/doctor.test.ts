@@ -109,7 +109,7 @@ describe('a sandbox bank', () => {
     );
   });
 
-  test('is not taken for the bank by who forgot to name it', async () => {
+  test('is not used as the bank if the operator forgot to name one', async () => {
     expect(await runCommand(['doctor'])).toMatchObject({
       code: 0,
       output: expect.stringMatching(/^BANK_BASE_URL names no bank: this checks the embedded sandbox bank/),

@@ -186,7 +186,7 @@ describe('examples/mobile-bff', () => {
     });
 
     // bob reached his limit above, perhaps a moment ago.
-    test('a transfer of unknown outcome is known in another tab too, after its own was closed', async () => {
+    test('a transfer of unknown outcome is shown in another tab, after its own was closed', async () => {
       const page = await open('carol');
       bankql.bank.recorder.otherwise(async (call) => {
         const reply = await bankql.bank.forward(call);

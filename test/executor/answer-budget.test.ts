@@ -147,7 +147,7 @@ test('entries that fail where null may not be count once, with the list that the
   expect(result.errors).toHaveLength(1);
 });
 
-test('a query whose client has left is worked for no longer', async () => {
+test('work for a query stops when its client has left', async () => {
   const query = '{ late(count: 200) { items { items { items { items { name } } } } } }';
   const limits = { values: 1_000_000, bytes: 1_000_000_000 };
   expect((await run(query, limits)).errors).toBeUndefined();

@@ -286,7 +286,7 @@ describe('a bounded result', () => {
       },
     );
 
-  test('a result of which no JSON can be made is INTERNAL, and no exception', () => {
+  test('a result that cannot be serialized is INTERNAL, and not an exception', () => {
     const ring: Record<string, unknown> = {};
     ring.ring = ring;
     for (const broken of [ring, { n: 1n }]) {

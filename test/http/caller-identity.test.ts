@@ -106,7 +106,7 @@ describe('who is counted as one caller', () => {
   });
 });
 
-test('a token is one caller’s however it is written down', () => {
+test('every spelling of a token is the same caller’s', () => {
   const token = 'e30.YQ.AQ';
   const written = [
     ['Authorization', `Bearer ${token}`],

@@ -23,7 +23,7 @@ test('Apollo gets the possible types of every interface and union', () => {
   expect(told).toEqual(possible);
 });
 
-test('graphcache is told every type without an id, except those that it knows by their names', () => {
+test('graphcache gets every type without an id, except those that it knows by name', () => {
   const [, said] = /Object\.fromEntries\(\s*\[([\s\S]*?)\]/.exec(page) ?? [];
   const keyless = types.filter(
     (type) =>

@@ -352,7 +352,7 @@ describe('if the primary is killed, its workers complete requests in progress, a
 });
 
 describe('a worker that is killed while it ends', () => {
-  test('in a stop is named in the log, and the others end what is under way: the exit code is 1', async () => {
+  test('during a stop is named in the log, and the others end their requests: the exit code is 1', async () => {
     await using bankql = await startProcess(environment());
     const { arrived, answer: answerPayment } = hold(bank);
     const paid = pay(bankql.url, transfer('killed-in-a-stop')).catch(() => null);
@@ -412,7 +412,7 @@ test('a process that cannot be created is not waited for by a stop', async () =>
   expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
 });
 
-test('a worker whose outcome the store does not take says so, its primary goes on, and ends with 1', async () => {
+test('a worker that cannot store an outcome logs it, and its primary continues, and ends with 1', async () => {
   const given = environment({ [storeTimeoutVariable]: '500' });
   await using bankql = await startProcess(given);
   const arrived = Promise.withResolvers<() => void>();

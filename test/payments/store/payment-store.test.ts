@@ -87,7 +87,7 @@ describe('an insertion that may or may not have been stored', () => {
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('is looked for until it can no longer be stored', async () => {
+  test('is searched for until it can no longer be stored', async () => {
     const late = Promise.withResolvers<void>();
     const made = await beginUncertainly(({ database }, row) => {
       void late.promise.then(() => database.insert(row));
@@ -121,7 +121,7 @@ describe('an insertion that may or may not have been stored', () => {
     expect(await made.store.find(id)).toEqual(stored({ trackId: 'again' }));
   });
 
-  test('is an end, not a release, once somebody was told that it may have been sent', async () => {
+  test('is an end, not a release, once a client was informed that it may have been sent', async () => {
     const made = await beginUncertainly(({ database }, row) => database.insert(row));
     now += lease;
     expect(await made.store.find(id)).toMatchObject({ state: 'UNKNOWN' });
@@ -205,7 +205,7 @@ describe('an outcome that cannot be written', () => {
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('is tried again and again by drain, for so long at most, and told after close if it is left', async () => {
+  test('is retried by drain for a limited time, and reported after close if it is left', async () => {
     const made = setUp();
     await begin(made);
     await begin(made, { id: 'b', trackId: 'not sent' });
@@ -438,7 +438,7 @@ describe('a damaged record', () => {
   });
 });
 
-test('a store that lost records begins no payment, still tells of others, and says so once', async () => {
+test('a store that lost records begins no payment, still answers about others, and is logged once', async () => {
   const driver = createMemoryDriver({ now: () => now });
   let loss: string | null = null;
   const { store, events } = openOver({

@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       ).toEqual(Array(2).fill({ tableowner: 'payers' }));
     });
 
-    test('is told which role lacks a privilege', async () => {
+    test('the error names the role that lacks a privilege', async () => {
       await init();
       const address = { ...postgres.address, user: 'app' };
       await expect(openDriver({ address })).rejects.toThrow(
@@ -204,7 +204,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect((await openDriver(postgres)).secret).toBe(driver.secret);
   });
 
-  test('a store made anew under a running bankql takes no payment of it', async () => {
+  test('a store that is made anew while bankql runs accepts none of its payments', async () => {
     await init();
     const driver = await openDriver(postgres);
     await driver.insert(newRow('a'));
@@ -235,7 +235,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await driver.insert(newRow('b'))).toMatchObject({ id: 'b' });
   });
 
-  test('a server that does not say which one it is works, which is said once', async () => {
+  test('a server that does not show its identity works, and is logged once', async () => {
     await init();
     await postgres.query('REVOKE EXECUTE ON FUNCTION pg_control_system FROM public');
     try {
