@@ -88,10 +88,11 @@ interface CachedRead {
  * call. Public data, which is requested without caller headers, is shared by all callers with the same subscription key, cached
  * for a while, and served for ten minutes more while the bank is unavailable.
  *
- * Every end of a call is shared, its failure too. A reader's own are its cancellation, its deadline, and no room in its budget.
+ * All readers of a call share its end, even a failure. Only a cancellation, a deadline or an exceeded memory budget ends a single
+ * reader.
  *
- * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not join calls
- * started before it, and the answers of those are not cached. Other processes notice no write.
+ * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not share calls
+ * that began before it, and the answers of these calls are not cached. Other processes do not notice a write.
  */
 export class SharedReads {
   readonly #options: SharedReadsOptions;
@@ -193,8 +194,8 @@ export class SharedReads {
   }
 
   /**
-   * Counts bytes of an answer until it is parsed. Returns false if there is too much of it: a long answer may take at most half of the
-   * free bytes, so that there is always room for one more.
+   * Counts bytes of an answer until it is parsed. Returns false if there are too many. A long answer may take at most half of the
+   * free bytes, so that there is always memory for another one.
    */
   arrive(call: Call, bytes: number): boolean {
     const { arrivingBytes = Number.POSITIVE_INFINITY } = this.#options;

@@ -197,7 +197,9 @@ const withoutFillers = (text: string): string =>
 /** Longer texts are no phrases. */
 const maxText = 1000;
 
-/** What a text or a code says in a refusal. `taught`: the operator lists it. `neutral`: only that the request failed. */
+/**
+ * The meaning of a text or a code in a refusal. `taught`: the operator lists it. `neutral`: it says only that the request failed.
+ */
 export type Reason = 'taught' | 'reason' | 'neutral' | 'unknown';
 
 export const isReason = (reason: Reason): boolean => reason === 'taught' || reason === 'reason';
