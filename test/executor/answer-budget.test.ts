@@ -190,7 +190,7 @@ describe('while they take long', () => {
       for (const { errors } of await asked) expect(errors).toBeUndefined();
       expect(resolved).toBe(count * 300 * 27);
       expect(turns).toBeGreaterThanOrEqual(4);
-      // Work is a list of three entries.
+      // The unit of work is a list of three entries.
       expect(most).toBeLessThanOrEqual(60);
     },
   );
