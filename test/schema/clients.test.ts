@@ -14,7 +14,7 @@ test('`Node` is the only interface, and there are no unions: Apollo needs no lis
   expect(types.filter(isAbstractType).map(({ name }) => name)).toEqual(['Node']);
 });
 
-test('graphcache is told every type without an id, except those that it knows by their names', () => {
+test('graphcache gets every type without an id, except those that it knows by name', () => {
   const [, said] = /Object\.fromEntries\(\s*\[([\s\S]*?)\]/.exec(page) ?? [];
   const keyless = types.filter(
     (type) =>
