@@ -75,15 +75,10 @@ export async function pay(
     message.outcome = 'not agreed';
     return refusal(declined);
   }
-  const state = requestState<string>();
-  const confirmation = new Confirmation({
-    payments,
-    secret: secret(),
-    tool,
-    agreed: hasAgreed ? readState(secret(), state, now()) : null,
-    now,
-  });
-  const result = await execute(tool, given, message, confirmation);
+  const agreed = hasAgreed ? readState(secret(), requestState<string>(), now()) : null;
+  const confirmation = new Confirmation({ payments, secret: secret(), tool, agreed, now });
+  // With the key of the question, the answer finds the record of a payment that is not done.
+  const result = await execute(tool, given, message, confirmation, agreed?.key);
   const { question } = confirmation;
   if (question === null) return resultOf(result, message, confirmation.key);
   message.outcome = 'asked';
@@ -96,10 +91,11 @@ function execute(
   given: Arguments,
   { sender: { credentials, holder, activity, fetchRequest }, served }: Message,
   confirmation: Confirmation | null = null,
+  idempotencyKey: string = randomUUID(),
 ): ExecutionResult | Promise<ExecutionResult> {
   let variables: Arguments;
   try {
-    variables = variablesOf(tool, given);
+    variables = variablesOf(tool, given, idempotencyKey);
   } catch (error) {
     return served.toErrorResult(error);
   }
@@ -141,8 +137,8 @@ const tick = {
   required: ['pay'],
 };
 
-/** The variables of the operation: the arguments, and a new idempotency key. Errors: BAD_USER_INPUT. */
-function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
+/** The variables of the operation: the arguments, and the idempotency key of a payment. Errors: BAD_USER_INPUT. */
+function variablesOf({ inputSchema, key }: Tool, given: Arguments, idempotencyKey: string): Arguments {
   // GraphQL ignores unknown variables, but a model would believe that they had an effect.
   for (const name of Object.keys(given))
     if (!Object.hasOwn(inputSchema.properties, name))
@@ -151,7 +147,6 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
       );
   if (key === null) return given;
   const { variable, isMember } = key;
-  const idempotencyKey: string = randomUUID();
   if (!isMember) return { ...given, [variable]: idempotencyKey };
   const input = given[variable];
   // A value that is not an object is refused as a variable.
