@@ -95,15 +95,10 @@ async function pay(
     message.outcome = 'not agreed';
     return refusal(declined);
   }
-  const state = requestState<string>();
-  const confirmation = new Confirmation({
-    payments,
-    secret: secret(),
-    tool,
-    agreed: hasAgreed ? readState(secret(), state, now()) : null,
-    now,
-  });
-  const result = await execute(tool, given, message, confirmation);
+  const agreed = hasAgreed ? readState(secret(), requestState<string>(), now()) : null;
+  const confirmation = new Confirmation({ payments, secret: secret(), tool, agreed, now });
+  // With the key of the question, the answer finds the record of a payment that is not done.
+  const result = await execute(tool, given, message, confirmation, agreed?.key);
   const { question } = confirmation;
   if (question === null) return resultOf(result, message, confirmation.key);
   message.outcome = 'asked';
@@ -117,8 +112,10 @@ function execute(
   given: Arguments,
   { sender: { credentials, holder, activity, fetchRequest }, served }: Message,
   confirmation: Confirmation | null = null,
+  idempotencyKey: string = randomUUID(),
 ): ExecutionResult | Promise<ExecutionResult> {
-  const params = { documentId: tool.name, operationName: tool.name, variables: variablesOf(tool, given) };
+  const variables = variablesOf(tool, given, idempotencyKey);
+  const params = { documentId: tool.name, operationName: tool.name, variables };
   const payments = confirmation?.payments;
   return served.execute(params, { credentials, holder, activity, payments }, fetchRequest);
 }
@@ -156,8 +153,8 @@ const tick = {
   required: ['pay'],
 };
 
-/** The variables of the operation: the arguments, and a new idempotency key. Errors: BAD_USER_INPUT. */
-function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
+/** The variables of the operation: the arguments, and the idempotency key of a payment. Errors: BAD_USER_INPUT. */
+function variablesOf({ inputSchema, key }: Tool, given: Arguments, idempotencyKey: string): Arguments {
   // GraphQL ignores unknown variables, but a model would believe that they had an effect.
   for (const name of Object.keys(given))
     if (!Object.hasOwn(inputSchema.properties, name))
@@ -166,7 +163,6 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
       );
   if (key === null) return given;
   const { variable, isMember } = key;
-  const idempotencyKey: string = randomUUID();
   if (!isMember) return { ...given, [variable]: idempotencyKey };
   const input = given[variable];
   // A value that is not an object is refused as a variable.
