@@ -40,6 +40,7 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
   ],
   ['test/config/environment.test.ts', 'https://me:secret@bank.example', made],
   ['test/config/contradictions.test.ts', 'https://me:pw@login.example', made],
+  ['test/config/contradictions.test.ts', 'ftp://user:pw@proxy.example', made],
   ['test/payments/store/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
   ['docs/configuration.md', 'http://user:password@proxy.example:3128', made],
   ['src/config/variables.ts', 'http://user:password@proxy.example:3128', made],
@@ -127,7 +128,7 @@ describe('the lock', () => {
   });
 });
 
-test('SECURITY.md names tests that are there', () => {
+test('SECURITY.md names tests that exist', () => {
   const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
   const named = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, file = '']) => file);
   expect(named.length).toBeGreaterThan(20);
