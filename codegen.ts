@@ -1,12 +1,12 @@
 import type { CodegenConfig } from '@graphql-codegen/cli';
 
 /**
- * Typed documents for the tests (and an example for clients), from schema.graphql. It reads the printed schema and
- * imports none of the code. Generated files are not committed: `npm test` makes them.
+ * Generates typed documents for the tests (and as an example for clients) from schema.graphql. It reads the printed schema and
+ * imports no code of bankql. Generated files are not committed: `npm test` makes them.
  */
 const config: CodegenConfig = {
   schema: 'schema.graphql',
-  // Clients have documents of their own.
+  // The tests of clients have their own documents.
   documents: ['test/**/*.ts', '!test/generated/**', '!test/clients/**'],
   importExtension: '.ts',
   generates: {

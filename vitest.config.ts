@@ -4,11 +4,11 @@ import LongestFirst from './test/support/longest-first.ts';
 import { processTests } from './test/support/process-tests.ts';
 import { temporaryFolder } from './test/support/temporary-folder.ts';
 
-// For the processes that run the tests as well: each thread of a SQLite store would otherwise load Node's TypeScript
-// stripper, and compile anew.
+// The variables are also for processes that the tests start: otherwise each thread of a SQLite store would load Node's TypeScript
+// stripper, and compile everything again.
 Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
-/** They weigh what their process keeps in memory, load modules or other tests again, or add types to the schema. */
+/** These tests measure the memory of their process, replace modules, run other tests again, or add types to the schema. */
 const alone = [
   'test/agents/loading.test.ts',
   'test/bounded-memory.test.ts',
@@ -18,20 +18,20 @@ const alone = [
 ];
 
 export default defineConfig({
-  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these
-  // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
-  // The examples import bankql by its name.
+  // This gives yoga, Pothos and the tests one copy of graphql; by default, vitest resolves two builds of it. Node gets the same
+  // conditions. `import` is not used, because it would apply to `require` too, and give modules to CommonJS packages. The
+  // examples import bankql by its name.
   resolve: { alias: [{ find: /^bankql$/, replacement: `${import.meta.dirname}/src/index.ts` }] },
   ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
-    // Many tests wait for a bank or a store to be late: four files at a time on two cores, where the default is one.
+    // Many tests wait for a slow bank or store, so four files run at a time on two cores. The default is one.
     maxWorkers: 4,
-    // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
-    // own between requests.
+    // Files of one worker share modules, because loading them takes longer than running most tests. No module keeps state between
+    // requests.
     isolate: false,
     setupFiles: './test/support/monotonic-clock.ts',
     sequence: { sequencer: LongestFirst },
-    // They end what hangs, and nothing else: no test has a limit of its own, so that a slow machine changes no verdict.
+    // The time limit only ends a test that hangs. No test has its own limit, so that a slow machine changes no verdict.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 540_000 } },

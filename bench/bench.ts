@@ -9,10 +9,10 @@ import { start } from './load/process.ts';
 import { cores } from './measure.ts';
 import type { Options } from './options.ts';
 
-/** The tools of the sections. */
+/** The tools that the sections use. */
 export type Bench = Awaited<ReturnType<typeof openBench>>;
 
-/** Pins this process, and the ones that it starts later, to the load's core; false if that is impossible. */
+/** Pins this process, and the processes that it starts later, to the core of the load; false if this is impossible. */
 function pinLoad(): boolean {
   if (availableParallelism() < 2) return false;
   try {
@@ -32,7 +32,7 @@ export async function openBench(options: Options) {
   return {
     options,
     bank,
-    /** For this run's files. */
+    /** The folder for the files of this run. */
     folder,
     /** Whether contenders have a core to themselves. */
     isPinned,

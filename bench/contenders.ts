@@ -4,18 +4,18 @@ import { bankId } from './bank/records.ts';
 import { flatQuestion, type Question } from './contenders/flat-questions.ts';
 import type { Shape } from './shapes.ts';
 
-/** Somebody who answers the bench's queries over the bank. */
+/** A server that answers the bench's queries from the bank. */
 export interface Contender {
   readonly name: string;
   readonly title: string;
   /** The program, as a path from this folder. */
   readonly program: string;
-  /** Whether its calls have to be the fewest: a round with any other number fails. */
+  /** Whether it must make exactly the necessary calls: a round with any other number fails. */
   readonly isExact?: boolean;
-  /** The variable with the bank's address (default: `BANK_URL`), and further ones, besides `PORT` and `BANK_ID`. */
+  /** The variable with the bank's address (default: `BANK_URL`), and further variables, besides `PORT` and `BANK_ID`. */
   readonly bankVariable?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** The question that takes the shape's place, for a schema that is not bankql's. */
+  /** The query that replaces the shape's, for a schema that is not bankql's. */
   readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
 
@@ -35,9 +35,10 @@ export const limit: Contender = {
 };
 
 /**
- * bankql as it ships, with every protection on, and a state file where it runs. The public cache is off: a branch list
- * that is not asked for is no REST call. The log tells nothing of good requests, as the others'. The load is one peer that claims
- * 2,048 names: with so many connections, its calls of one bank operation have 64 of them, as many as the limit has.
+ * bankql as it is released, with every protection on, and with SQLite in a temporary folder. The cache of public data is off,
+ * because with it a list of branches would cost no REST call. Good requests are not logged, as with the other contenders. The
+ * load comes from one network address with 2,048 callers. With this number of connections, its calls of one bank operation have
+ * 64 of them, as many as the limit has.
  */
 export const bankql: Contender = {
   name: 'bankql',
@@ -66,7 +67,7 @@ export const contenders: readonly Contender[] = [
   },
 ];
 
-/** Another checkout of bankql, to see what a change costs. */
+/** Another checkout of bankql, to measure the cost of a change. */
 export const bankqlOf = (checkout: string): Contender => ({
   ...bankql,
   name: 'before',
@@ -74,7 +75,7 @@ export const bankqlOf = (checkout: string): Contender => ({
   program: resolve(checkout, 'test/support/main.ts'),
 });
 
-/** The command and the variables of a contender over a bank, at a port. */
+/** The command and the variables with which a contender is started for a bank, at a port. */
 export const launch = (
   { program, bankVariable = 'BANK_URL', environment }: Contender,
   bankUrl: string,

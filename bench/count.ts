@@ -16,8 +16,8 @@ import { table } from './report/statistics.ts';
 import { q1, q2, q3, q4, type Shape } from './shapes.ts';
 
 /**
- * Counts what one warm request of each query makes: promises, timers, immediates and function calls, by the part of the process;
- * and what six Q2 hold while the bank has not answered. The counts depend on no machine: see README.md.
+ * Counts the promises, timers, immediates and function calls of one warm request of each query, by the part of the process, and
+ * the bytes that six Q2 hold while the bank has not answered. The counts depend on no machine: see README.md.
  */
 
 const { values: options } = parseArgs({
@@ -25,8 +25,8 @@ const { values: options } = parseArgs({
 });
 
 /**
- * The counts that were measured last. `--check` fails if one is exceeded by more than the margin. undici makes a timer for each
- * connection that becomes idle, and has no option against it: its timers are not compared.
+ * The recorded counts. `--check` fails if a count exceeds them by more than the margin. undici creates a timer for each
+ * connection that becomes idle, and has no option against it, so its timers are not compared.
  */
 const recorded = {
   promises: { q1: 27, q2: 189, q3: 14, q4: 68 },
@@ -37,7 +37,7 @@ const recorded = {
 } as const;
 const margin = 1.1;
 
-/** How often a query is asked before it is counted, so that nothing is counted that happens once. */
+/** The number of requests of a query before it is counted, so that work that happens only once is not counted. */
 const warmUps = 60;
 const inFlight = 6;
 

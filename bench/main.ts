@@ -10,9 +10,9 @@ import { type MemoryResult, measureMemory } from './sections/memory.ts';
 import { profile } from './sections/profile.ts';
 import { measureStart, type StartResult } from './sections/start.ts';
 
-/** The bench: see README.md. */
+/** Runs the bench: see README.md. */
 
-/** The results of the sections; without the ones that were left out, or failed. */
+/** The results of the sections, without those that were left out or failed. */
 export type Results = { a?: Measured[]; b?: Measured[]; c?: MemoryResult; d?: StartResult };
 
 process.on('exit', endAll);
@@ -34,7 +34,7 @@ else {
     try {
       Object.assign(results, { [name]: await section(bench) });
     } catch (error) {
-      // The others are worth having all the same.
+      // The results of the other sections are still useful.
       bench.say(`  section ${name} failed: ${reasonOf(error)}`);
       process.exitCode = 1;
     }

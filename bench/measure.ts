@@ -9,9 +9,9 @@ import type { Shape } from './shapes.ts';
 export type Round = Awaited<ReturnType<typeof measureRound>>;
 
 /**
- * Asks once and holds the answer against the limit's, in the terms of the bench's query.
- * Shape:  the query in the contender's own words, and the body of its answer.
- * Errors: another answer, or one with errors in it.
+ * Sends a query once and compares the answer with the limit's, in the form of the bench's query.
+ * Shape:  the query for the contender's schema, and the body of its answer.
+ * Errors: a different answer, or one with errors in it.
  */
 export async function checkedAnswer({ contender, port }: Running, shape: Shape, limitAnswer: Buffer) {
   const question = await contender.questionFor?.(shape);
@@ -30,7 +30,7 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 export const quantile = (sorted: Float64Array, share: number) =>
   sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
 
-/** The contender's core, and the core of the load and the bank. */
+/** The core of the contender, and the core of the load and the bank. */
 export const cores = { contender: 0, load: 1 } as const;
 
 /** The processor time of the contender, of this process (the load and the bank), and of both cores, in microseconds. */
@@ -41,9 +41,10 @@ function processorTimes(pid: number) {
 }
 
 /**
- * One round: a warm-up, and the time that counts, in which every answer is compared byte for byte with the one that was
- * held against the limit's, and every call that reaches the bank is counted.
- * Errors: a wrong answer; a call that the bank refused; more or fewer calls than needed, of those who have to be exact.
+ * Measures one round: a warm-up, and the time that counts. In this time, every answer is compared byte for byte with the one that
+ * was compared with the limit's, and every call that reaches the bank is counted.
+ * Errors: a wrong answer; a call that the bank refused; for a contender that must be exact, another number of calls than
+ *         necessary.
  */
 export async function measureRound(
   bank: Bank,
@@ -76,16 +77,18 @@ export async function measureRound(
   const memory = memoryOf(pid);
   return {
     requestsPerSecond: requests / took,
-    /** Processor time of the contender for each request, all its threads, in microseconds. */
+    /** The contender's processor time for each request, over all threads, in microseconds. */
     cpuUs: cpu / requests,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     rssMb: memory.now,
     peakMb: memory.most,
     callsPerRequest,
-    /** How much of its core the load and the bank took together: near 1, the round measures them and not the contender. */
+    /**
+     * The share of their core that the load and the bank used together. Near 1, the round measures them and not the contender.
+     */
     loadBusy: 1 - idle,
-    /** How much of the two cores other processes took. */
+    /** The share of the two cores that other processes used. */
     othersBusy: othersCpu / (2 * took * 1e6),
   };
 }

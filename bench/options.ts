@@ -6,7 +6,7 @@ export type Options = ReturnType<typeof readOptions>;
 
 const nameOf = ({ name }: { readonly name: string }) => name;
 
-/** Errors: an option that is none. */
+/** Errors: an unknown option. */
 export function readOptions(args: readonly string[]) {
   const text = { type: 'string' } as const;
   const texts = { only: text, shapes: text, sections: text, before: text, profile: text } as const;
@@ -19,22 +19,22 @@ export function readOptions(args: readonly string[]) {
   };
   const { quick = false, before = null, profile = null } = values;
   return {
-    /** Another checkout of bankql, with which only the processor time is compared. */
+    /** Another checkout of bankql. Only its processor time is compared. */
     before,
-    /** The query whose CPU profile is written; nothing else is done. */
+    /** The query whose CPU profile is written; nothing else is measured. */
     profile,
-    /** Contenders. The limit always takes part: the others are compared with it. */
+    /** The contenders to measure. The limit always takes part, because the others are compared with it. */
     only: names(values.only, contenders.map(nameOf)).add('limit'),
     shapes: names(values.shapes, shapes.map(nameOf)),
     sections: names(values.sections, ['a', 'b', 'c', 'd']),
     /** Of one round. */
     seconds: quick ? 0.5 : 0.9,
     rounds: quick ? 2 : 6,
-    /** How long memory is watched. */
+    /** For how long memory is measured, in seconds. */
     memorySeconds: quick ? 6 : 30,
-    /** How often the start is measured. */
+    /** How many times the start is measured. */
     repeats: quick ? 2 : 3,
-    /** Whether docs/performance.md gets the results: only of a run that left nothing out. */
+    /** Whether to write the results to docs/performance.md: only in a run that leaves nothing out. */
     write: args.length === 0,
   };
 }

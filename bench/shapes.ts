@@ -1,20 +1,20 @@
 import { bankWith } from './bank/records.ts';
 
-/** One query of the bench, as everyone with bankql's schema is asked it. */
+/** One query of the bench, for all contenders with bankql's schema. */
 export interface Shape {
   readonly name: string;
-  /** How many records it asks for, where that varies; empty where it does not. */
+  /** The number of records that it reads, if this number varies; otherwise empty. */
   readonly size: number | '';
   readonly query: string;
-  /** The REST calls that it takes, each record asked for once. */
+  /** The necessary REST calls, with each record read once. */
   readonly calls: number;
 }
 
-/** The name in tables and lines. */
+/** The name of a shape in tables and lines. */
 export const titleOf = ({ name, size }: Shape): string =>
   `${name.toUpperCase()}${size === '' ? '' : ` (${size})`}`;
 
-/** One call: a list, and of each entry a few fields. */
+/** One call: a list, with a few fields of each entry. */
 export const q1 = (branches = 100): Shape => ({
   name: 'q1',
   size: branches,
@@ -22,7 +22,7 @@ export const q1 = (branches = 100): Shape => ({
   calls: 1,
 });
 
-/** Accounts by alias, each with its counterparties and its owners, who are three at most in all. */
+/** Accounts by alias, each with its counterparties and owners; there are at most three different owners. */
 export const q2 = (accounts = 10): Shape => ({
   name: 'q2',
   size: accounts,
@@ -33,7 +33,7 @@ fragment account on Account {
   calls: 2 * accounts + Math.min(accounts, 3),
 });
 
-/** No call: the cost of a request and its answer alone. */
+/** No call: only the cost of a request and its answer. */
 export const q3: Shape = { name: 'q3', size: '', query: '{ __typename }', calls: 0 };
 
 /** The query of bankql's README. */
@@ -61,6 +61,6 @@ export const q4: Shape = {
 
 export const shapes: readonly Shape[] = [q1(), q2(), q3, q4];
 
-/** The sizes at which the growth of the cost is measured, beside those of `shapes`. */
+/** The sizes with which section B measures the growth of the cost, in addition to those of `shapes`. */
 export const branchCounts = [10, 100, 1000, 5000] as const;
 export const accountCounts = [1, 10, 100] as const;

@@ -1,4 +1,4 @@
-// Installs what the bench alone needs, where it is missing, and runs it.
+// Installs the packages that only the bench needs, if they are missing, and runs the bench.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,25 +3,26 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * Makes the command of the package and the image: `command/main.js`, a bundle of the sources and of most packages. To find and load
- * 1,400 modules is most of the processor time of a start. What only some starts need is in chunks of its own. The sources find
- * files beside themselves: package.json above, GraphiQL's files, and the program of SQLite's threads, which is an entry.
+ * Makes the command of the package and the image: `command/main.js`, a bundle of the sources and of most packages. Finding and
+ * loading 1,400 modules takes most of the processor time of a start. Code that only some starts need is in separate chunks. The
+ * sources find other files by relative paths: package.json in the parent folder, GraphiQL's files, and the program of SQLite's
+ * threads, which is an entry of the bundle.
  */
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'command');
 
-/** Packages that stay in node_modules: they load files of their own, or are large and seldom needed. */
+/** Packages that stay in node_modules, because they load their own files, or are large and seldom needed. */
 const external = /^(pg|pino|@opentelemetry\/(?!api).+|@graphql-yoga\/render-graphiql)(\/|$)/;
 
-/** The bundle, which is not written yet, and the folders of the packages in it. */
+/** Builds the bundle without writing it, and lists the folders of the packages in it. */
 async function makeBundle() {
   await using bundle = await rolldown({
     cwd: root,
-    input: { main: 'src/main.ts', worker: 'src/payments/store/sqlite/worker.ts' },
+    input: { main: 'src/main.ts', 'sqlite-thread': 'src/payments/store/sqlite/sqlite-thread.ts' },
     platform: 'node',
     external,
-    // Node 22 reads it: `using` is written out.
+    // Compiled for Node 22, which does not know `using`.
     transform: { target: 'es2023' },
   });
   const { output } = await bundle.generate({
@@ -44,7 +45,10 @@ export async function bundledPackages(): Promise<readonly string[]> {
   return packages.map(manifestOf).map(({ name, version }) => `${name}@${version}`);
 }
 
-/** A package's name, licence and the text of it. Errors: Error if it says neither. */
+/**
+ * A package's name, its licence and the text of the licence.
+ * Errors: Error if the package states neither.
+ */
 function licenceOf(path: string): string {
   const { name, version, license } = manifestOf(path);
   const file = readdirSync(path).find((each) => /^licen[cs]e/i.test(each));

@@ -5,8 +5,8 @@ import { messageOf } from '../src/errors.ts';
 import { cutChangelog, fail, requireCleanTree, root, run } from './package.ts';
 
 /**
- * `npm run release:cut -- VERSION`: makes the commit of a version. Every file that names the version gets the new one, the changes
- * under Unreleased become its section with today's date, and later versions are compared with its schema.
+ * `npm run release:cut -- VERSION`: makes the commit of a version. It writes the version into every file that contains it, moves
+ * the changes under Unreleased to a section with today's date, and saves the schema, with which later versions are compared.
  */
 const [version = ''] = process.argv.slice(2);
 if (!/^\d+\.\d+\.\d+$/.test(version)) fail('usage: npm run release:cut -- VERSION, such as 0.3.0');
@@ -16,7 +16,7 @@ const edit = (file: string, change: (text: string) => string) => {
   const path = join(root, file);
   writeFileSync(path, change(readFileSync(path, 'utf8')));
 };
-// First: it fails if there is nothing to release.
+// This is done first, because it fails if there is nothing to release.
 edit('CHANGELOG.md', (text) => {
   try {
     return cutChangelog(text, version, new Date().toISOString().slice(0, 10));
@@ -41,7 +41,7 @@ edit('ops/helm/Chart.yaml', (text) =>
     .replace(/^appVersion: .*$/m, `appVersion: "${version}"`),
 );
 const note = `# The schema of the last release, ${version}: \`npm run schema\` prints the present one. \`npm run release:cut\` replaces it.\n\n`;
-// Descriptions are no part of the comparison.
+// Descriptions are left out, because they are not compared.
 const schema = visit(parse(readFileSync(join(root, 'schema.graphql'), 'utf8')), {
   enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
 });

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { marked, type Token, type Tokens } from 'marked';
 
 /**
- * `node bin/draw-sentences.ts SEED [COUNT]`: draws so many sentences of the pages and so many comments of the code at random (default:
- * 100 of each), for somebody who has not written them to judge. The same seed draws the same ones from the same commit.
+ * `node bin/draw-sentences.ts SEED [COUNT]`: draws this number of sentences of the pages, and the same number of comments of the
+ * code, at random (default: 100 of each), for somebody to judge who has not written them. The same seed draws the same ones from
+ * the same commit.
  */
 
 const [seed, count = '100'] = process.argv.slice(2);
@@ -15,7 +16,7 @@ if (seed === undefined) {
 }
 const root = join(import.meta.dirname, '..');
 
-/** A text, and where it stands. */
+/** A text and its file. */
 interface Drawn {
   readonly file: string;
   readonly text: string;
@@ -47,14 +48,14 @@ const sentencesOf = (file: string): readonly Drawn[] =>
     .filter(isSentence)
     .map((text) => ({ file, text }));
 
-/** Blocks of comments: those between slashes and stars, and lines of `//` that follow each other. */
+/** The blocks of comments: those between slashes and stars, and consecutive lines of `//`. */
 const commentsOf = (file: string): readonly Drawn[] =>
   [...read(file).matchAll(/\/\*\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+/gm)]
     .map(([comment]) => plain(comment.replaceAll(/^[ \t]*(\/\*\*|\*\/|\*|\/\/)|\*\/$/gm, '')))
     .filter((text) => isSentence(text) && !/biome-ignore|@type/.test(text))
     .map((text) => ({ file, text }));
 
-/** Numbers from 0 to 1, the same for a seed (mulberry32). */
+/** Random numbers from 0 to 1, which depend only on the seed (mulberry32). */
 function* randomOf(start: number): Generator<number, never> {
   for (let state = start; ; ) {
     state = (state + 0x6d2b79f5) | 0;

@@ -5,10 +5,9 @@ import { operations } from '../src/contract/operations.ts';
 import { metaOf } from '../src/contract/record.ts';
 
 /**
- * Generates plain code that tells whether a record matches its operation's shape: contract/validators.generated.ts.
- *
- * To report where and why a record breaks its shape, zod copies the record; for a list of a hundred records that takes
- * a fifth of the time of JSON.parse. Nearly every answer is valid, which this code finds out in a fiftieth.
+ * Generates code that checks whether a record matches its operation's shape: contract/validators.generated.ts. zod copies a
+ * record in order to report where and why it does not match; for a list of a hundred records, that takes a fifth of the time of
+ * JSON.parse. Nearly every answer is valid, and this code finds that out in a fiftieth of the time.
  */
 export function generateValidators(operations: readonly Operation[]): string {
   const printed = new Map<z.ZodObject | null, string>();
@@ -36,11 +35,11 @@ const table = `/**
  */
 export const validators = {`;
 
-/** Inline: a call of a function for each object would take as long as the rest. */
+/** Generated inline, because a function call for each object would take as long as the rest. */
 const isObject = (place: string) =>
   `typeof ${place} === 'object' && ${place} !== null && !Array.isArray(${place})`;
 
-/** The condition that a value of the shape meets. `place` is the code of the value. */
+/** The condition that a value of the shape meets. `place` is the code that reads the value. */
 function conditionFor(shape: z.core.$ZodType, place: string, depth: number): string {
   const { check } = metaOf(shape);
   if (check !== undefined) return `${check.name}(${place})`;

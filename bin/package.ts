@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** What the two commands of a release share. */
+/** The functions that both commands of a release use. */
 
 export const root = join(import.meta.dirname, '..');
 
@@ -14,15 +14,15 @@ export function fail(message: string): never {
   process.exit(1);
 }
 
-/** A release is made of a commit. */
+/** A release is made from a commit, so the tree must have no changes. */
 export function requireCleanTree(): void {
   const changed = run('git', 'status', '--porcelain');
   if (changed !== '') fail(`Commit or remove first:\n${changed}`);
 }
 
 /**
- * The manifest without the parts that only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap in
- * a package: an installation gets the newest versions that the dependencies of dependencies allow.
+ * The manifest without the parts that only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap
+ * in a package, so an installation gets the newest versions that the dependencies of dependencies allow.
  */
 export function publishedManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const onlyForCheckouts = ['scripts', 'devDependencies', 'optionalDependencies', 'overrides'];
@@ -36,7 +36,10 @@ export function changelogSection(changelog: string, version: string): string | n
   return section === undefined ? null : section.slice(section.indexOf('\n') + 1).trim();
 }
 
-/** CHANGELOG.md in which the changes since the last version are those of a new one. Errors: Error if there are none. */
+/**
+ * CHANGELOG.md in which the changes under Unreleased have become the section of a new version.
+ * Errors: Error if there are no changes.
+ */
 export function cutChangelog(changelog: string, version: string, date: string): string {
   if (!changelogSection(changelog, 'Unreleased'))
     throw new Error('CHANGELOG.md has no changes under Unreleased.');

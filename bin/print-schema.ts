@@ -26,7 +26,7 @@ function entriesOf(of: readonly (typeof types)[number][], indent: number): strin
 const nodes = types.filter(isNode);
 const withoutId = types.filter((type) => isObjectType(type) && type.getFields().id === undefined);
 
-/** Replaces what stands below a comment of a page, up to the next empty line. */
+/** Replaces the lines below a comment of a page, up to the next empty line. */
 const below = (page: string, mark: string, lines: readonly string[]): string =>
   page.replace(new RegExp(`(?<=<!-- ${mark} -->\\n\\n)[^]*?(?=\\n\\n)`), lines.join('\n'));
 
@@ -42,15 +42,15 @@ const operationRows = Object.values(operations).map(({ id, method, path, tracked
   return `| \`${id}\` | ${method} \`${path.replace('/v1/api', '')}\` | ${headers} | ${callers.join(', ')} |`;
 });
 
-/** The fields whose name is another than the member's in camel case. */
+/** The fields whose name differs from the member's in camel case. */
 const nameRows = inRest
   .filter(({ field, member }) => member !== undefined && camelCase(member) !== field.split('.')[1])
   .map(({ field, member }) => `| \`${field}\` | \`${member}\` |`)
   .sort();
 
 /**
- * What follows from the schema, by its file: a copy of the schema, and the lists of types in the code that configures the caches
- * of clients.
+ * The texts that are derived from the schema, by their file: a copy of the schema, and the lists of types in the code that
+ * configures the caches of clients.
  */
 export const writtenFiles: Readonly<Record<string, (before: string) => string>> = {
   'schema.graphql': printedSchema,

@@ -3,13 +3,16 @@ import { join } from 'node:path';
 import { changelogSection, fail, publishedManifest, requireCleanTree, root, run } from './package.ts';
 
 /**
- * `npm run release [-- --package-only FOLDER]`: makes everything that a release consists of in the folder release/: the packages of
- * bankql and of @bankql/client, the bill of materials, and a text with the image's tag and the changes. It refuses a dirty
- * tree: what is released is a commit. With --package-only it makes only the server's package, of whatever the tree holds.
+ * `npm run release [-- --package-only FOLDER]`: writes all parts of a release to the folder release/: the packages of bankql and
+ * of @bankql/client, the bill of materials, and a text with the image's tag and the changes. It refuses a tree with changes,
+ * because a release is made from a commit. With --package-only, it makes only the server's package, from the tree as it is.
  */
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-/** Makes the server's package in a folder. Shape: the file's name. */
+/**
+ * Makes the server's package in a folder.
+ * Shape: the name of its file.
+ */
 function packServer(destination: string): string {
   run('npm', 'run', '--silent', 'build');
   const stage = join(destination, 'package');

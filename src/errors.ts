@@ -1,11 +1,11 @@
 /**
- * The party at fault for an error: the client (also if the bank refuses its request), the bank, bankql itself, or too much
- * load. Alerts follow it: a careless client alarms nobody.
+ * The party at fault for an error: the client (also if the bank refuses its request), the bank, bankql itself, or too much load.
+ * Alerts use it, so that a faulty client raises no alert.
  */
 export type Fault = 'client' | 'bank' | 'bankql' | 'load';
 
 const final = (fault: Fault, what: string) => ({ retryable: false, fault, what });
-/** For a request that may be tried again as it is. */
+/** An error after which the unchanged request may be tried again. */
 const retryable = (fault: Fault, what: string) => ({ retryable: true, fault, what });
 
 /** The error codes of bankql, with their meanings. */
@@ -52,12 +52,15 @@ export function reasonOf(error: unknown, secret = ''): string {
   return (secret === '' ? line : line.replaceAll(secret, '***')).slice(0, 200);
 }
 
-/** Why the process cannot start, or a command cannot do its work: the message says what to do, a line for each problem. */
+/** The process cannot start, or a command cannot do its work. The message says what to do, with one line for each problem. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
 
-/** For `catch`: stops the start or the command. The message is these words, followed by the error's own. Errors: StartError. */
+/**
+ * For `catch`: stops the start or the command. The message is these words, followed by the error's own message.
+ * Errors: StartError.
+ */
 export const stopStart =
   (words = '') =>
   (cause: unknown): never => {
@@ -93,14 +96,14 @@ export interface ErrorDetails {
   readonly status?: number;
   /** The call's Track-ID, if it had one. */
   readonly trackId?: string;
-  /** Seconds after which it may be tried again. */
+  /** Seconds after which the request may be tried again. */
   readonly retryAfter?: number;
   readonly idempotencyKey?: string;
   /** The record's current version, if the update was for an earlier one. */
   readonly version?: string;
   /** The argument that is at fault, as a path into the input or the arguments. */
   readonly argument?: readonly string[];
-  /** The call was given up because nobody waits for it any more: it is no failure of the bank, and nobody reads the error. */
+  /** The call was cancelled because nobody waits for it any more. It is not a failure of the bank, and nobody reads the error. */
   readonly isGivenUp?: true;
   /** The bank's own reason, if its body named one. */
   readonly bankCode?: string;
@@ -116,7 +119,7 @@ export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 
     : { retryable: false };
 
 /**
- * An expected error. It has no stack trace: nobody reads it, and creating it takes longer than the rest of a failed
+ * An expected error. It has no stack trace, because nobody reads it and creating one takes longer than the rest of a failed
  * field. One operation may have a thousand failed fields.
  */
 export class ExpectedError extends Error {
@@ -129,8 +132,8 @@ export class ExpectedError extends Error {
 }
 
 /**
- * A failure that is reported to the caller, with a stable code. Its message is public: it holds no secret, and nothing of
- * the bank's 5xx answers. Any other thrown value is answered as INTERNAL, without its message.
+ * A failure that is reported to the caller, with a stable code. Its message is public: it contains no secret, and nothing of the
+ * bank's 5xx answers. Any other thrown value is reported as INTERNAL, without its message.
  */
 export class BankqlError extends ExpectedError {
   override readonly name = 'BankqlError';
@@ -149,13 +152,13 @@ export class BankqlError extends ExpectedError {
 export const detailsOf = (error: unknown): { readonly code: ErrorCode } & ErrorDetails =>
   error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
 
-/** The caller's argument is at fault; no call is made for it. `argument`: the path to it, such as `to.accountId`. */
+/** The error for an invalid argument, for which no call is made. `argument`: the path to it, such as `to.accountId`. */
 export const badUserInput = (message: string, argument?: string) =>
   new BankqlError('BAD_USER_INPUT', message, argument === undefined ? {} : { argument: argument.split('.') });
 
 /**
- * The advice in a refusal that concerns only this request, and not the payment. An earlier request
- * may have lost its answer, or may still be on its way, unknown to payment(idempotencyKey).
+ * The advice of a refusal that concerns only this request, and not the payment. An earlier request may have lost its answer, or
+ * may still be on its way and unknown to payment(idempotencyKey).
  */
 export const requestSentNothing =
   'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';

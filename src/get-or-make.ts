@@ -5,8 +5,8 @@ interface Keyed<Key, Value> {
 }
 
 /**
- * The value under a key, which is made and kept when it is first asked for. On the path of a REST call,
- * `known.get(key) ?? getOrMake(…)` saves a function call.
+ * The value for a key. It is made and kept at the first call. Within a REST call, use `known.get(key) ?? getOrMake(…)`, which
+ * saves a function call.
  * Errors: those of `make`; nothing is kept then.
  */
 export function getOrMake<Key, Value>(known: Keyed<Key, Value>, key: Key, make: (key: Key) => Value): Value {

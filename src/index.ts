@@ -11,9 +11,9 @@ export { type ErrorCode, errorCodes, StartError } from './errors.ts';
 export { schema } from './schema/schema.ts';
 export { version } from './version.ts';
 
-/** A bankql that serves. */
+/** A running bankql. */
 export interface Bankql {
-  /** Where it listens, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
+  /** The address, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
   readonly url: string;
   /** Reloads the manifest, the tools for agents, the keys and the certificates, as SIGHUP does. Never rejects. */
   reload(): Promise<void>;
@@ -24,13 +24,13 @@ export interface Bankql {
 export interface StartOptions {
   /** The variables of docs/configuration.md by name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Files with further variables, as `--env-file` names them. */
+  /** Files with further variables, as for `--env-file`. */
   readonly envFiles?: readonly string[];
   /** Receives the text that the command prints when it listens; by default the text is dropped. */
   readonly write?: (text: string) => void;
   /** The name of this process in the records of payments (default: `bankql`). */
   readonly replica?: string;
-  /** Further plugins of graphql-yoga or Envelop. They see every operation. */
+  /** Further plugins of graphql-yoga or Envelop. Their hooks for operations are called for every operation. */
   readonly plugins?: readonly Plugin[];
 }
 
@@ -39,19 +39,22 @@ export interface MountOptions extends StartOptions {
   readonly path?: string;
 }
 
-/** bankql, mounted in a server of another framework. GraphQL is at the mount point, and at the paths that end in `path`. */
+/** bankql mounted in a server of another framework. GraphQL is at the mount point, and at each path that ends in `path`. */
 export interface MountedBankql extends Pick<Bankql, 'reload'> {
   /** A Fetch handler: for Next.js, Hono and others. It never rejects. */
   fetch(request: Request): Promise<Response>;
-  /** A listener for node:http: for Express, Fastify and others. It takes `request.body` if a parser has read the body. Never rejects. */
+  /**
+   * A listener for node:http: for Express, Fastify and others. It uses `request.body` if a parser has read the body. Never
+   * rejects.
+   */
   node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse): Promise<void>;
   /** Lets requests and payments in progress end, and closes the bank's connections and the payment store. */
   close(): Promise<void>;
 }
 
 /**
- * bankql without a server of its own; HOST and PORT have no effect.
- * Errors: StartError; it is a ConfigError if variables cannot be used. A start that fails leaves nothing behind.
+ * Creates bankql without a server of its own; HOST and PORT have no effect. A start that fails leaves nothing behind.
+ * Errors: StartError; a ConfigError if variables are invalid.
  */
 export async function createBankql(options: MountOptions): Promise<MountedBankql> {
   const { path = '/graphql', plugins } = options;
@@ -62,9 +65,9 @@ export async function createBankql(options: MountOptions): Promise<MountedBankql
 }
 
 /**
- * Serves GraphQL from a process of one's own, as the command `bankql` does. It installs no handlers of signals: call
- * `stop` before the process ends.
- * Errors: StartError; it is a ConfigError if variables cannot be used. A start that fails leaves nothing behind.
+ * Serves GraphQL from your own process, as the command `bankql` does. It installs no signal handlers: call `stop` before the
+ * process ends. A start that fails leaves nothing behind.
+ * Errors: StartError; a ConfigError if variables are invalid.
  */
 export async function startBankql(options: StartOptions): Promise<Bankql> {
   const service = await serveBankql(contextOf(options), { plugins: options.plugins });
@@ -72,7 +75,10 @@ export async function startBankql(options: StartOptions): Promise<Bankql> {
   return { url, reload, stop: async () => void (await service.stop()) };
 }
 
-/** What the command would have of its process. Errors: StartError. */
+/**
+ * The context that the command gets from its process.
+ * Errors: StartError.
+ */
 function contextOf({
   environment,
   envFiles = [],
@@ -89,10 +95,10 @@ function contextOf({
     ...resolved,
     replica,
     write,
-    // `write` receives the text that a terminal would show.
+    // `write` receives the text for a terminal.
     isTerminal: true,
     writeError: () => {},
-    // What is to be done at the end of the process is done at the stop.
+    // Nothing is registered for the end of the process: `stop` does this work.
     onExit: () => {},
     ask: null,
   };

@@ -28,7 +28,7 @@ const terminal = {
 async function askAtTerminal(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stdout });
-  // If the input ends, there is no answer.
+  // If the input ends, the answer is empty.
   const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   try {
     return await Promise.race([lines.question(question), closed]);
@@ -37,15 +37,15 @@ async function askAtTerminal(question: string): Promise<string> {
   }
 }
 
-// V8 allocates objects directly in the old generation if earlier objects of the same place lived long. Under load it does so with
-// the objects of requests. Dead old objects then keep young ones alive, and each collection copies nearly all of them: a third of
-// the processor's time for a small query.
+// V8 allocates objects directly in the old generation if earlier objects from the same place in the code lived long. Under load
+// it does so with the objects of requests. Dead old objects then keep young ones alive, and each collection copies nearly all of
+// them: this costs a third of the processor time of a small query.
 setFlagsFromString('--no-allocation-site-pretenuring');
-// By default V8 lets the old generation grow to four times its live objects. With twice, memory under load is
-// a quarter less; collecting the old generation more often costs up to 4 % of the processor's time if answers are long.
+// By default, V8 lets the old generation grow to four times its live objects. With a factor of two, memory under load is a
+// quarter less. Collecting the old generation more often costs up to 4 % of the processor time if answers are long.
 setFlagsFromString('--heap-growing-percent=100');
 
-// After `--`, Node leaves --env-file to bankql, which reports an unreadable file in a worker too.
+// With `--`, Node leaves --env-file to bankql, which reports an unreadable file in a worker too.
 if (cluster.isPrimary) cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
 
 /** The exit code if the command fails. */
@@ -57,23 +57,23 @@ function crash(error: unknown): void {
 }
 
 process.on('uncaughtException', crash);
-// An unhandled rejection fails only the request that it belongs to.
+// An unhandled rejection fails only the request to which it belongs.
 process.on('unhandledRejection', (reason) => {
   const error = rejectionOf(reason);
   if (!failCurrentRequest(error)) crash(error);
 });
 
-// By default, Node would open its inspector.
+// Handled, because Node would open its inspector by default.
 process.on('SIGUSR1', () => {});
 
-// A reader that closes the pipe (`| head`) is no error: further output is dropped, and the work goes on.
+// A reader that closes the pipe (`| head`) is not an error: further output is dropped, and the work continues.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
-/** Runs until a signal comes, or it ends by itself. SIGHUP and SIGUSR2 end nothing, not even a start that is under way. */
+/** Runs until a signal comes, or the service ends by itself. SIGHUP and SIGUSR2 end nothing, not even a start in progress. */
 async function serve(start: () => Promise<Service | number>): Promise<void> {
   let service: Service | null = null;
   const onSignals = cluster.isWorker ? ignoreSignals : handleSignals;
@@ -86,19 +86,22 @@ async function serve(start: () => Promise<Service | number>): Promise<void> {
   process.exit(0);
 }
 
-/** A terminal and many supervisors send a signal to all processes of a group: the primary tells its workers what to do. */
+/**
+ * A worker ignores signals, because a terminal and many supervisors send them to all processes of a group. The primary tells its
+ * workers what to do.
+ */
 function ignoreSignals(): void {
   for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGTERM', 'SIGINT']) process.on(signal, () => {});
 }
 
-/** Called before the start is announced: a reader of the announcement may send a signal at once. */
+/** Called before the start is announced, because a reader of the announcement may send a signal at once. */
 function handleSignals(running: () => Service | null): void {
   process.on('SIGHUP', () => void running()?.reload());
   process.on('SIGUSR2', () => void running()?.replaceWorkers?.());
   let stopping = false;
   const endBy = (code: number) => () => {
     const service = running();
-    // Nothing is under way yet.
+    // No request is in progress yet.
     if (service === null) process.exit(code);
     // A second signal means that the operator does not want to wait.
     if (stopping) process.exit(1);
@@ -108,13 +111,13 @@ function handleSignals(running: () => Service | null): void {
   const end = endBy(143);
   process.on('SIGTERM', end);
   process.on('SIGINT', endBy(130));
-  // A signal to the whole group also ends the shell. The end of the shell then asks for nothing more.
+  // A signal to the whole group also ends the shell. In this case, the end of the shell is not a second request to stop.
   if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(() => stopping || end());
 }
 
 /**
- * npm runs a script in a shell, and passes its signals on only to that shell, which ends without telling anybody. A
- * process that stays behind would hold the port for ever.
+ * npm runs a script in a shell, and passes signals only to that shell, which ends without passing them on. Without this function,
+ * the process would stay and hold the port for ever.
  */
 function onceShellEnds(end: () => void): void {
   const shell = process.ppid;

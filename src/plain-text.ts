@@ -1,6 +1,6 @@
 /**
- * Texts as people and their tools write them: editors on Windows put a byte order mark in front of a file, `echo` ends it with a
- * line break, and a value that is copied from a page may bring along characters that nobody sees.
+ * Texts from people and their tools. Editors on Windows put a byte order mark at the beginning of a file, `echo` ends it with a
+ * line break, and a value that is copied from a page may contain invisible characters.
  */
 
 /**
@@ -24,20 +24,20 @@ const isMarkedUtf16 = ([first, second]: Uint8Array): boolean =>
 /** A text without the white space and invisible characters at its ends. */
 export const trimmed = (text: string): string => text.replaceAll(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '');
 
-/** A text without the line breaks and invisible characters at its ends: blanks stay, because they may be meant. */
+/** A text without the line breaks and invisible characters at its ends. Blanks are kept, because they may be intended. */
 export const withoutLineEnds = (text: string): string =>
   text.replaceAll(/^[\r\n\p{Cf}]+|[\r\n\p{Cf}]+$/gu, '');
 
 const names: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
 
-/** A text in one line in which every character can be seen: controls, and white space other than a blank, are escaped. */
+/** A text in one line without invisible characters: controls, and white space other than a blank, are escaped. */
 export const visible = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
     (character) => names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 
-/** Whether at most `edits` insertions, deletions or replacements of characters make one word the other. */
+/** Whether at most `edits` insertions, deletions or replacements of characters turn one word into the other. */
 function isSimilar(one: string, other: string, edits: number): boolean {
   if (one === other) return true;
   const [rest, otherRest] = [one.slice(1), other.slice(1)];
@@ -48,6 +48,6 @@ function isSimilar(one: string, other: string, edits: number): boolean {
   );
 }
 
-/** The name that a misspelt word may mean. Two letters that changed places are two edits. */
+/** The name that a misspelt word may mean. Two transposed letters count as two edits. */
 export const meantBy = <N extends string>(word: string, names: readonly N[]): N | undefined =>
   [1, 2].flatMap((edits) => names.filter((name) => isSimilar(word, name, edits)))[0];

@@ -1,7 +1,4 @@
-/**
- * Work that is done one after the other, whether the work before it succeeded or failed.
- * `idle` resolves when all work is done.
- */
+/** Runs work one after the other, even after a failure. `idle` resolves when all work is done. */
 export function createSerialQueue() {
   let last: Promise<unknown> = Promise.resolve();
   return {

@@ -11,9 +11,9 @@ import { answer, startFaultyBank } from './support/faulty-bank.ts';
 import { keptMegabytes } from './support/memory.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
 
-/** Caches keep no more than they may, weighed in a process that runs nothing else. */
+/** Caches keep no more than their limits. Memory is measured in a process that runs nothing else. */
 
-/** A short text, of which fragments make nearly as many fields as an operation may hold. */
+/** A short text in which fragments produce nearly as many fields as an operation may have. */
 const manyFields = (name: string) => `query ${name}($a: Boolean!, $b: Boolean!) {
   bank {
     bankId @skip(if: $a) id @skip(if: $b)
@@ -55,7 +55,7 @@ test('documents whose fragments multiply, with all that @skip decides, take no m
   await askAll(30, 60);
   const later = await keptMegabytes();
   expect(documentStats.bytes).toBeLessThanOrEqual(documentCacheBytes);
-  // As many again are kept at most as long as there is room.
+  // At most the same number again is kept, as long as there is memory for it.
   expect(full - before).toBeLessThan(25);
   expect(later - full).toBeLessThan(2.5);
 });
@@ -69,14 +69,14 @@ test('300 documents of 45,000 characters leave no more than 60 do', async () => 
     return keptMegabytes();
   };
   const early = await ask(0, 60);
-  // 11 MB of text, kept several times over where nothing bounds it.
+  // The texts have 11 MB, and would be kept several times over without a bound.
   expect((await ask(60, 300)) - early).toBeLessThan(8);
 });
 
-/** How much more may be kept after 6,500 more paths, in megabytes, once the cache is full. */
+/** The permitted growth after 6,500 more paths, in megabytes, once the cache is full. */
 const mostGrowth = 1.5;
 
-/** A bank that remembers nothing: its memory must not be what is measured. */
+/** A bank that keeps nothing, so that its memory is not measured. */
 async function startForgetfulBank() {
   let arrived = 0;
   const bank = await startFaultyBank();
@@ -93,8 +93,9 @@ async function startForgetfulBank() {
 const isGone = (number: number) => number % 16 === 0;
 
 /**
- * Reads `count` paths that nobody read before, `from` on, each as another caller: public records mostly, private ones,
- * and some that are not there. Errors: an Error if an answer is not the bank's.
+ * Reads `count` new paths, beginning with `from`, each as another caller: mostly public records, some private ones, and some that
+ * do not exist.
+ * Errors: an Error if an answer is not the bank's.
  */
 async function readNewPaths(client: BankClient, from: number, count: number): Promise<void> {
   const end = from + count;

@@ -14,7 +14,7 @@ import { createTestClient } from './support/bank-client.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
 import { sampleCalls } from './support/sample-calls.ts';
 
-/** What pools.ts and call.ts rely on in undici: an upgrade that changes it fails here. */
+/** The behaviour of undici on which pools.ts and call.ts rely. An upgrade that changes it fails here. */
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) process.stdout.write('skipped: undici over TLS, since openssl is not installed\n');
@@ -59,7 +59,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
 
   const eachWay = "for (const kind of ['read', 'write']) await call(kind);";
 
-  /** The bank's client accepts no certificates but Node's: only a process of its own can be given one more. */
+  /** The bank's client accepts only Node's certificates. Only another process can be given a further one. */
   const overClient = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const source = (path: string) => JSON.stringify(join(import.meta.dirname, '../src', path));
     const script = `

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: file.split(sep).join('/'), text: readFileSync(join(root, 'src', file), 'utf8') }));
-/** From test/ on. Packages of the clients may be on their way into their folder. */
+/** The paths of test files below test/. Packages of the clients are excluded, because they may be installed at this moment. */
 const testFiles = globSync('**/*.test.ts', { cwd: join(root, 'test'), exclude: ['**/node_modules'] }).map(
   (file) => file.split(sep).join('/'),
 );
@@ -61,7 +61,7 @@ const inApp = [
   'sandbox',
   'config',
 ];
-/** What each layer may import besides itself: the rule in the test's name. */
+/** The folders that each layer may import, in addition to itself: the rule in the test's name. */
 const layers: Record<string, readonly string[]> = {
   'is-object.ts': [],
   'get-or-make.ts': [],
@@ -160,7 +160,7 @@ test('no files import each other in a circle when they run, except the types of 
       return;
     }
     path.push(file);
-    // They name each other inside `fields` functions (schema/import-order.test.ts).
+    // Types refer to each other inside `fields` functions (schema/import-order.test.ts).
     for (const imported of runtimeImports.get(file) ?? [])
       if (layerOf(file) !== 'schema' || layerOf(imported) !== 'schema') visit(imported);
     path.pop();
@@ -191,7 +191,7 @@ test('each folder of test/ mirrors one of src/, or is named here', () => {
 test('`process` appears in main.ts alone', () => {
   const code = (text: string) => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'|`[^`]*`/g, '');
   const users = sources
-    // nextTick is a timer, and no state of the process. That of a worker is another one.
+    // nextTick is a timer, and not state of the process. The `process` of a worker object is another one.
     .filter(({ text }) => /(?<!\bworker\.)\bprocess\b(?!\.nextTick\b)|node:process/.test(code(text)))
     .map(({ file }) => file);
   expect(users).toEqual(['main.ts']);
@@ -215,7 +215,7 @@ test('a record with operations has a file of the same name in contract/, schema/
   expect(missing).toEqual([]);
 });
 
-/** The first cells of a table's rows, where they are code. */
+/** The first cells of a table's rows, if they are code. */
 const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map(([, cell = '']) => cell);
 
@@ -304,7 +304,7 @@ test('an operation is one of GraphQL: those of the bank are called bank operatio
 const isOfBank = (name: string) => /^(?:BANK_|bankql_(?!graphql_))/.test(name);
 
 test('tests wait for events: timers are those of support/waits.ts, and of other processes', () => {
-  /** They hold the source text of processes that they start. */
+  /** These files contain the source text of processes that they start. */
   const ofProcesses = ['app/log-output.test.ts'];
   const waiting = testFiles
     .filter((file) => !ofProcesses.includes(file))

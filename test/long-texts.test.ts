@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { bankText, redact } from '../src/bank/errors.ts';
-import { parseWithin } from '../src/graphql/limits.ts';
+import { parseWithin } from '../src/graphql/document-limits.ts';
 import { transactionIdsOf } from '../src/schema/request-search.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 
-/** Texts whose length somebody else decides take a time that grows no faster than they do. */
+/** The time for texts whose length others choose grows at most linearly. */
 
 describe('an error of the bank', () => {
   const response = (length: number) => ({

@@ -21,7 +21,7 @@ const run = promisify(exec);
 const folder = testFolder();
 
 describe('started with nothing', () => {
-  // As its users start it: from the sources.
+  // Started from the sources, as users do.
   beforeAll(() => void vi.stubEnv('BANKQL_BUNDLE', undefined));
   afterAll(() => void vi.unstubAllEnvs());
 
@@ -97,9 +97,9 @@ test('a proxy that bankql does not use is named at the start', async () => {
 });
 
 describe('npm start', () => {
-  /** In a process group of its own, as supervisors start it. */
+  /** Started in its own process group, as supervisors do. */
   async function npmStart(environment: Readonly<Record<string, string>> = {}) {
-    // bankql refuses unknown names that begin like its own.
+    // bankql refuses unknown names with its prefixes.
     const { BANKQL_BUNDLE: _, ...own } = process.env;
     const started = spawn('npm', ['start'], {
       cwd: join(import.meta.dirname, '..'),
@@ -112,7 +112,7 @@ describe('npm start', () => {
       output += text;
     });
     const address = () => /serves GraphQL at (\S+)\/graphql/.exec(output)?.[1] ?? '';
-    // A start that fails is no reason to wait.
+    // If the start fails, there is no reason to wait longer.
     await expect.poll(() => address() !== '' || started.exitCode !== null).toBe(true);
     expect(address()).not.toBe('');
     return { started, url: address() };
@@ -257,7 +257,7 @@ test('a payment whose client left runs to its end before the process does', asyn
 });
 
 describe('a promise that nobody waits for, and that is rejected while a request is answered', () => {
-  /** Loaded before the process: a request with X-Fault goes wrong where its calls get their Track-ID. */
+  /** Loaded before bankql: a request with X-Fault fails at the point where its calls get their Track-ID. */
   const saboteur = `
     import crypto from 'node:crypto';
     import { Server } from 'node:http';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { changelogSection, cutChangelog, publishedManifest } from '../bin/package.ts';
 
-/** What `npm run release` publishes; `npm run check:package` installs it. */
+/** The files that `npm run release` publishes; `npm run check:package` installs them. */
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8');
 const manifest = JSON.parse(read('package.json'));

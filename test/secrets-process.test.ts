@@ -16,7 +16,7 @@ import { durable, hasPostgres, startPostgres, type TestPostgres } from './suppor
 import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
 import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
 
-/** Texts that nothing else holds are given to a process as its secrets: none of them may come out of it anywhere. */
+/** A process gets secrets that occur nowhere else, and none of them may appear in anything that it outputs. */
 
 const run = promisify(execFile);
 const canary = (what: string) => `${what}-${randomBytes(16).toString('hex')}`;
@@ -31,8 +31,8 @@ const canaries = {
 };
 
 /**
- * What is loaded into the process before it: faults of its own making, each with all that a careless programmer could
- * hang on an error. Requests ask for them with X-Fault.
+ * Code that is loaded before bankql. It causes faults whose errors contain everything that careless code could attach to them.
+ * Requests ask for a fault with X-Fault.
  */
 const saboteur = `
 import crypto from 'node:crypto';
@@ -71,7 +71,7 @@ beforeAll(async () => {
   if (hasPostgres) postgres = await startPostgres(durable);
   key = await createKey('ES256', 'k');
   issuer = await startIssuer(key);
-  // What it says back is what it was sent.
+  // The bank repeats in its answer what it was sent.
   bank = (await startRecordingBank()).otherwise((call) => {
     if (call.path.includes('reset')) return 'reset';
     const status = Number(/status-(\d+)/.exec(call.path)?.[1] ?? 200);
@@ -85,7 +85,7 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-/** With a password; payments are kept in memory if no PostgreSQL is installed. */
+/** The address has a password. If no PostgreSQL is installed, payments are kept in memory. */
 function stateUrl(): string {
   if (!hasPostgres) return 'memory:';
   const url = new URL(postgres.url);
@@ -110,7 +110,7 @@ const headers = {
   Authorization: `Bearer ${canaries.bearer}`,
 };
 
-/** Everything that can be seen of the process from outside. */
+/** Everything that can be observed of the process from outside. */
 async function seenOf(bankql: BankqlProcess): Promise<string> {
   const metrics = /Metrics: (\S+)\./.exec(bankql.output())?.[1] ?? '';
   const { pid } = bankql.child;
@@ -124,7 +124,7 @@ async function seenOf(bankql: BankqlProcess): Promise<string> {
   return [scraped, commandLine, title].join('\n');
 }
 
-/** As it is, and as it may look inside of something else. */
+/** Searches for each secret in plain form, and in the forms in which another text may contain it. */
 function expectNoCanary(text: string, secrets: readonly string[] = Object.values(canaries)) {
   for (const secret of secrets)
     for (const form of [
@@ -141,7 +141,7 @@ const pay = `mutation { makeTransaction(input: { accountId: "a", to: { accountId
 
 const put = 'mutation { putProduct(input: { product: {} }) { trackId } }';
 
-/** Queries that end well, that the bank refuses, that break, that are none. */
+/** Queries that succeed, that the bank refuses, that fail, and that are invalid. */
 const queries = [
   '{ bank { messages { nodes { message } } } }',
   ...[400, 401, 429, 500, 503].map(
@@ -156,7 +156,7 @@ const queries = [
   `{ payment(idempotencyKey: "${canaries.idempotencyKey}") { state } }`,
 ];
 
-// Each is many requests to a process of its own: a busy machine needs its time.
+// Each test sends many requests to its own process, which takes time on a busy machine.
 describe('a process that is asked for all that it can do', () => {
   test('tells none of its secrets in its output, its metrics or its command line', async () => {
     await using bankql = await startProcess(base());
@@ -168,7 +168,7 @@ describe('a process that is asked for all that it can do', () => {
     expect(await post(bankql.url, put, inside)).toMatchObject({
       errors: [{ extensions: { code: 'INTERNAL' } }],
     });
-    // Payments are then refused, and the log says why.
+    // Payments are refused from now on, and the log says why.
     await postgres?.kill();
     await post(bankql.url, pay.replace('payment', 'another'), headers);
     const seen = await seenOf(bankql);
@@ -185,7 +185,7 @@ describe('a process that is asked for all that it can do', () => {
       },
     });
     expect(Object.keys(JSON.parse(logged).err)).toEqual(['type', 'stack', 'message', 'cause']);
-    // It was sent what must not be told.
+    // Makes sure that the secrets did reach the bank.
     expect(JSON.stringify(bank.calls)).toContain(canaries.operatorKey);
     expect(JSON.stringify(bank.calls)).toContain(canaries.authId);
     expectNoCanary(bankql.output() + seen);

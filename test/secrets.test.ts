@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** Nothing in the repository belongs to somebody, or to one machine; nothing that is installed runs by itself. */
+/** The repository contains nothing that belongs to a person or a machine, and no installed package runs a script by itself. */
 
 const root = join(import.meta.dirname, '..');
 
-/** What must stand in no file. Each pattern is one that `samples` shows to be found. */
+/** Texts that no file may contain. `samples` proves that each pattern finds its text. */
 const patterns: Readonly<Record<string, RegExp>> = {
   'a private key': /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY/g,
   'a signed token': /\beyJ[\w-]{8,}\.[\w-]{2,}\.[\w-]+/g,
@@ -31,7 +31,7 @@ const samples: Readonly<Record<string, string>> = {
 };
 
 const made = 'made up for the test, at a host that is none';
-/** What looks like one and is none: the file, the text, the reason. An entry that nothing needs fails too. */
+/** Texts that match a pattern but are harmless: the file, the text, the reason. An unused entry fails too. */
 const allowed: readonly (readonly [file: string, text: string, why: string])[] = [
   [
     'test/bank/credentials.test.ts',
@@ -39,7 +39,8 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
     'claims nothing, signed by nobody',
   ],
   ['test/config/environment.test.ts', 'https://me:secret@bank.example', made],
-  ['test/config/rules.test.ts', 'https://me:pw@login.example', made],
+  ['test/config/contradictions.test.ts', 'https://me:pw@login.example', made],
+  ['test/config/contradictions.test.ts', 'ftp://user:pw@proxy.example', made],
   ['test/payments/store/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
   ['docs/configuration.md', 'http://user:password@proxy.example:3128', made],
   ['src/config/variables.ts', 'http://user:password@proxy.example:3128', made],
@@ -70,7 +71,7 @@ test.skipIf(!hasGit)('no file holds a key, a token, a password, a registry or a 
   const files = listed.stdout.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
   expect(files.length).toBeGreaterThan(300);
   const hits = files
-    // The first file holds the samples and the exceptions; the second is a table of made-up addresses.
+    // The first file contains the samples and the exceptions; the second is a table of invented addresses.
     .filter(
       (file) => !['test/secrets.test.ts', 'test/payments/store/postgres/address.test.ts'].includes(file),
     )

@@ -10,13 +10,13 @@ import { type BankqlProcess, post, startProcess } from './support/process.ts';
 import { testFolder } from './support/test-folder.ts';
 import { untilFound } from './support/waits.ts';
 
-/** SIGHUP rereads what can be reread, and ends nothing; nor does SIGUSR2 where there are no workers. */
+/** SIGHUP reloads the files, and ends nothing. SIGUSR2 ends nothing either if there are no workers. */
 
 const folder = testFolder();
 
 const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 
-/** Sends the signal, and waits for the line that says what was reloaded, or what was not. */
+/** Sends the signal, and waits for the line that says whether the files were reloaded. */
 async function reload(bankql: BankqlProcess): Promise<unknown> {
   const before = linesWith(bankql, 'SIGHUP: ').length;
   bankql.child.kill('SIGHUP');
@@ -135,7 +135,7 @@ test('the keys that verify tokens are fetched anew; where they cannot be, the ol
   expect(linesWith(bankql, 'not reloaded')).toMatchObject([{ what: 'token keys' }]);
   expect(await ask()).toEqual({ data: { __typename: 'Query' } });
 
-  // Its owner took the key back: after SIGHUP it counts no more.
+  // The issuer has revoked the key: after SIGHUP it is not accepted any more.
   issuer.behave = null;
   issuer.keys = [fresh.jwk];
   expect(await reload(bankql)).toEqual(['token keys']);

@@ -18,7 +18,7 @@ const args = [program, '--omit', 'dev', '--output-format', 'JSON', '--no-validat
 const bill = JSON.parse(
   execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 }),
 );
-// Builds of Node, which a clone installs and the package does not.
+// Builds of Node, which are installed in a clone but not with the package.
 const isNode = ({ name }) => /^node-(linux|win)-/.test(name);
 const isBuild = (reference) => /\bnode-(linux|win)-/.test(reference);
 bill.components = bill.components.filter((component) => !isNode(component));
@@ -32,7 +32,7 @@ bill.dependencies = bill.dependencies
 const nameOf = ({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`;
 const every = (components = []) => components.flatMap((each) => [each, ...every(each.components)]);
 const components = every(bill.components);
-// A scanner of the installed package does not see these in node_modules only: the command contains them.
+// Packages in the bundled command. A scanner of node_modules does not find their code there.
 const bundled = new Set(await bundledPackages());
 for (const component of components)
   if (bundled.has(nameOf(component)))

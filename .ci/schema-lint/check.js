@@ -1,4 +1,4 @@
-// `npm run check:schema`: installs graphql-eslint where it is missing, and runs it over schema.graphql.
+// `npm run check:schema`: installs graphql-eslint if it is missing, and runs it over schema.graphql.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,11 +1,11 @@
 import graphql from '@graphql-eslint/eslint-plugin';
 
-/** What is an object and no record: it has no identity of its own, and the bank gives it none. */
+/** Object types that are not records: they have no id of their own, at the bank or in GraphQL. */
 const withoutId =
   'AccountHolder AccountRef Address BranchMeta KeyValue Lobby Location Message Money NameBox PageInfo Payee ' +
   'TransactionDetails TransactionMetadata UserError Viewer';
 
-/** Clients rely on the schema: what is there stays, also where a rule wishes it otherwise. */
+/** Clients rely on the schema, so nothing is renamed, even if a rule requires it. */
 export default [
   {
     files: ['schema.graphql'],
@@ -21,15 +21,15 @@ export default [
         'error',
         { exceptions: { types: withoutId.split(' '), suffixes: ['Connection', 'Edge', 'Payload'] } },
       ],
-      // `Account.accountId` is the bank's id, and `Account.id` the global one: the prefix tells them apart.
+      // The prefix distinguishes `Account.accountId`, the bank's id, from `Account.id`, the global id.
       '@graphql-eslint/no-typename-prefix': 'off',
-      // Connections have `nodes` beside `edges`, and a record has short lists, such as the owners of an account. The bank
-      // gives messages no ids: they are in a connection, and no nodes.
+      // Connections have `nodes` in addition to `edges`, and a record has short lists, such as the owners of an account. Messages
+      // are in a connection but are not nodes, because the bank gives them no ids.
       '@graphql-eslint/relay-edge-types': [
         'error',
         { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false },
       ],
-      // `payments` is read forwards only: the stores keep payments in the order of time, and nobody needs the oldest first.
+      // `payments` has no backward paging: the stores keep payments in the order of time, and nobody needs the oldest first.
       '@graphql-eslint/relay-arguments': ['error', { includeBoth: false }],
     },
   },

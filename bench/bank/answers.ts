@@ -2,7 +2,7 @@ import type { Auth } from '../../src/contract/operation.ts';
 import { accountCounts, branchCounts } from '../shapes.ts';
 import * as bank from './records.ts';
 
-/** The answer to one path, made once: the bytes around the serial that may be written anew. */
+/** The answer to one path, made once. Only the serial number between its two parts is written anew. */
 export type PreparedAnswer = ReturnType<typeof prepare>;
 
 function prepare(operation: string, auth: Auth, record: unknown) {
@@ -19,7 +19,7 @@ function prepare(operation: string, auth: Auth, record: unknown) {
   };
 }
 
-/** Every path that the bank knows. */
+/** The answers to all paths of the bank. */
 export function prepareAnswers(): ReadonlyMap<string, PreparedAnswer> {
   const answers = new Map<string, PreparedAnswer>();
   const put = (path: string, operation: string, auth: Auth, record: unknown) =>

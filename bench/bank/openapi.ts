@@ -12,7 +12,7 @@ export const asked = [
   operations.getTransaction,
 ] as const;
 
-/** A shape of the contract as the bank sends it: an amount is a number. */
+/** A shape of the contract as the bank sends it, in which an amount is a number. */
 function schemaOf(shape: z.core.$ZodType): object {
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) return schemaOf(shape.unwrap());
   if (shape instanceof z.ZodArray) return { type: 'array', items: schemaOf(shape.element) };
@@ -27,7 +27,7 @@ function schemaOf(shape: z.core.$ZodType): object {
   return { type: shape instanceof z.ZodNumber || metaOf(shape).scalar === 'Decimal' ? 'number' : 'string' };
 }
 
-/** The operations as an OpenAPI document, for contenders that make their schema from one. */
+/** The operations as an OpenAPI document, for contenders that generate their schema from one. */
 export const openApi = (bankUrl: string) => ({
   openapi: '3.0.3',
   info: { title: 'Bank', version: '1' },

@@ -1,15 +1,13 @@
 /**
- * The records of the bench's bank, made by counting, so that every run sees the same bytes.
- *
- * Amounts are such that `JSON.parse` loses no digit of them: exactness is not what is measured, and the peers have none.
- * In each record one field that no query selects ends in `serialMark`. The stub replaces it, so that no two answers
- * are the same.
+ * The records of the bench's bank. They are generated from counters, so that every run has the same bytes. Their amounts lose no
+ * digit in `JSON.parse`, because exact amounts are not measured and the other contenders do not have them. In each record, one
+ * field that no query selects ends in `serialMark`. The stub replaces this text, so that no two answers are the same.
  */
 
-/** Twelve digits that stand once in every answer of the bank. */
+/** Twelve digits that occur once in every answer of the bank. */
 export const serialMark = '987654321012';
 
-/** The bank of all shapes; other sizes of Q1 are other banks. */
+/** The bank of all shapes. Other sizes of Q1 use other banks. */
 export const bankId = 'BENCHCY2';
 export const bankWith = (branches: number): string => (branches === 100 ? bankId : `BENCH${branches}`);
 export const viewId = 'owner';
@@ -23,7 +21,7 @@ const holders =
 const pick = (list: readonly string[], index: number) => list[index % list.length] ?? '';
 const digits = (index: number, length: number) => String(index).padStart(length, '0');
 
-/** The last record of a list carries the serial. */
+/** The last record of a list contains the serial number. */
 const mark = (isLast: boolean, otherwise: number) =>
   isLast ? serialMark : digits(otherwise + 1, serialMark.length);
 
@@ -75,7 +73,9 @@ const accountOf = (id: string, index: number, owners: readonly number[]) => ({
   number: serialMark,
 });
 
-/** The account of Q2: one owner, and every other one a second; three distinct ones from three accounts on. */
+/**
+ * An account of Q2. It has one owner, and every second account has two; from three accounts on, there are three different owners.
+ */
 export const account = (index: number) => {
   const owners = [index % customerCount, (index + 1) % customerCount];
   return accountOf(`account-${index}`, index, owners.slice(0, 1 + (index % 2)));

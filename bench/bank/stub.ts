@@ -4,11 +4,9 @@ import { type PreparedAnswer, prepareAnswers } from './answers.ts';
 import { serialMark } from './records.ts';
 
 /**
- * The bank of the bench. It is in the process of the load, which never sleeps: see load/fire.ts.
- *
- * It speaks HTTP/1.1 over node:net, because node:http costs as much for each small answer as the contender that asks for
- * it, and would be what is measured. It reads no more of a request than its head; its answers are buffers made at the start. A call
- * without its credentials is refused, and counted as such.
+ * The bank of the bench. It runs in the process of the load, which never sleeps: see load/fire.ts. It speaks HTTP/1.1 over
+ * node:net, because node:http would use as much time for each small answer as the contender that requests it. It reads only the
+ * head of a request; its answers are buffers made at the start. A call without credentials is refused and counted.
  */
 
 const answers = prepareAnswers();
@@ -28,7 +26,7 @@ function isAllowed(head: string, auth: PreparedAnswer['auth']): boolean {
   return key.test(head) && (auth === 'none' || (provider.test(head) && authId.test(head)));
 }
 
-/** No two answers are the same bytes, so that nobody can reuse a parsed one. */
+/** No two answers have the same bytes, so that no contender can reuse a parsed answer. */
 function write(socket: Socket, answer: PreparedAnswer): void {
   socket.cork();
   socket.write(answer.beforeSerial);
@@ -62,20 +60,20 @@ function serve(socket: Socket): void {
       pending = pending.slice(end + 4);
     }
   });
-  // A contender that is ended leaves in the middle of a call.
+  // A contender that is ended closes its connections during calls.
   socket.on('error', () => socket.destroy());
 }
 
-/** The stub of the bank, as the bench drives it. */
+/** The bench's control of the stub. */
 export interface Bank extends AsyncDisposable {
   readonly url: string;
-  /** Sets its counts to zero; from now on it waits so many milliseconds before each answer (default: 0). */
+  /** Sets the counts to zero. From now on, the bank waits this number of milliseconds before each answer (default: 0). */
   reset(latencyMs?: number): void;
-  /** The calls of each operation since `reset`; those that it did not answer as `refused` and `unknown path`. */
+  /** The number of calls of each operation since `reset`. Calls without an answer are counted as `refused` and `unknown path`. */
   calls(): Readonly<Record<string, number>>;
 }
 
-/** Opens the bank in this process, on a port that is free. There is one. */
+/** Opens the bank in this process, on a free port. There can be only one. */
 export async function openBank(): Promise<Bank> {
   const server = createServer({ noDelay: true }, serve);
   server.listen(0, '127.0.0.1');

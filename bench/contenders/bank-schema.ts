@@ -1,6 +1,6 @@
 import type { Json } from '../bank/records.ts';
 
-/** The part of bankql's schema that the bench asks for, for the contenders whose schema is written by hand. */
+/** The part of bankql's schema that the bench's queries use, for the contenders whose schema is written by hand. */
 export const typeDefs = `
   type Query { bank(bankId: ID): Bank }
   type Bank { branches: BranchConnection account(accountId: ID!): Account }
@@ -25,7 +25,7 @@ export const typeDefs = `
   type TransactionDetails { value: Money }
 `;
 
-/** Where each record is. Lists come in an envelope. */
+/** The paths of the records. Lists come in an envelope. */
 export const paths = {
   branches: (bankId: string) => `/v1/api/banks/${bankId}/branches`,
   customer: (bankId: string, id: string) => `/v1/api/banks/${bankId}/customers/${id}`,
@@ -38,7 +38,7 @@ export const paths = {
     `/v1/api/banks/${bankId}/accounts/${accountId}/owner/transactions/${id}/transaction`,
 };
 
-/** Reads a path of the bank for the caller of a request: each contender in its own way. */
+/** Reads a path of the bank for the caller of a request. Each contender implements it in its own way. */
 export interface BankContext {
   get(path: string): Promise<Json>;
 }
@@ -48,7 +48,9 @@ const connection = (list: readonly Json[], first?: number | null) => ({
   totalCount: list.length,
 });
 
-/** Resolvers as one writes them by hand, over whatever reads the bank. A record of an account knows the account. */
+/**
+ * Usual hand-written resolvers, which work with any function that reads the bank. A record of an account contains the account.
+ */
 export const resolvers = {
   Query: {
     bank: (_root: unknown, { bankId }: Json) => ({ bankId: bankId ?? process.env.BANK_ID ?? '' }),
@@ -89,9 +91,9 @@ export const resolvers = {
   Transaction: { transactionId: ({ id }: Json) => id },
 };
 
-/** The headers of a request that the bank wants to see. */
+/** The headers of a request that the bank requires. */
 export const credentialHeaders = ['ocp-apim-subscription-key', 'auth-provider-name', 'auth-id'] as const;
 
-/** Those headers of a request. */
+/** The values of these headers in a request. */
 export const credentialsIn = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
   Object.fromEntries(credentialHeaders.map((name) => [name, String(headers[name])]));

@@ -5,11 +5,12 @@ import type { Shape } from '../shapes.ts';
 import { answers } from './limit-answers.ts';
 
 /**
- * The bench's queries for a schema that is made from the REST interface: one root field for each operation, and no way from a list
- * of ids to their records. The query names the owners and transactions beforehand, so that all calls can be made at once.
+ * The bench's queries for a schema that is generated from the REST interface: it has one root field for each operation, and no
+ * field that leads from a list of ids to their records. The query contains the ids of owners and transactions, so that all calls
+ * can be made at once.
  */
 
-/** A query in a contender's own words, and a function that makes the data of the bench's query from its answer. */
+/** A query for a contender's schema, and a function that converts its answer to the data of the bench's query. */
 export interface Question {
   readonly query: string;
   readonly answerOf: (data: Json) => Promise<unknown>;
@@ -37,7 +38,7 @@ function fieldFor(path: string): string {
   throw new Error(`no operation reads ${path}`);
 }
 
-/** Runs the limit's function twice: once to find the paths that it reads, and for each answer to convert it. */
+/** Runs the limit's function once to find the paths that it reads, and then for each answer to convert it. */
 export async function flatQuestion({ query }: Shape): Promise<Question> {
   const answer = answers.get(query);
   if (answer === undefined) throw new Error(`the limit does not answer ${query}`);

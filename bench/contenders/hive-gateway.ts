@@ -20,7 +20,7 @@ export const composeConfig = {
 };
 `,
 );
-// The configuration imports from here.
+// The configuration imports modules from this folder.
 await symlink(modules, 'node_modules');
 execFileSync(process.execPath, [join(modules, '@graphql-mesh/compose-cli/esm/bin.js')], { stdio: 'inherit' });
 const gateway = join(modules, '@graphql-hive/gateway/dist/bin.js');

@@ -2,10 +2,10 @@ import { bankId, bankWith, type Json } from '../bank/records.ts';
 import { accountCounts, branchCounts, q1, q2, q3, q4 } from '../shapes.ts';
 import { paths } from './bank-schema.ts';
 
-/** Reads a path as one caller, parsed. */
+/** Reads a path as one caller, and parses the answer. */
 type Get = (path: string) => Promise<Json>;
 
-/** The hand-written function for one query: makes its calls, and returns the `data` of its answer. */
+/** The hand-written function for one query: it makes the calls, and returns the `data` of the answer. */
 export type Answer = (get: Get) => Promise<unknown>;
 
 const branches =
@@ -16,7 +16,7 @@ const branches =
     return { bank: { branches: { nodes: list.branches.map(nodeOf) } } };
   };
 
-/** Customers, each asked for once. */
+/** Reads customers, each once. */
 function customersOf(get: Get) {
   const asked = new Map<string, Promise<Json>>();
   return (ids: readonly string[]) =>
@@ -29,7 +29,7 @@ function customersOf(get: Get) {
     );
 }
 
-/** An account, with its owners and all counterparties. */
+/** Reads an account, its owners and all counterparties. */
 async function readAccount(get: Get, id: string, customers: ReturnType<typeof customersOf>) {
   const others = get(paths.otherAccounts(bankId, id));
   const { accounts } = await get(paths.account(bankId, id));
@@ -88,7 +88,7 @@ const nested: Answer = async (get) => {
   };
 };
 
-/** By the text of the query. */
+/** The functions by the text of the query. */
 export const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ...branchCounts.map((count): [string, Answer] => [q1(count).query, branches(bankWith(count))]),
   ...accountCounts.map((count): [string, Answer] => [q2(count).query, accounts(count)]),

@@ -5,12 +5,12 @@ import { credentialHeaders } from './bank-schema.ts';
 import { answers } from './limit-answers.ts';
 
 /**
- * The limit: an endpoint written by hand for these queries and no others. It reads the POSTed document, picks the
- * function that was written for it, makes the calls that bankql makes, and writes the same JSON. No framework, no
- * GraphQL, no check of the bank's answers, no deadline.
+ * The limit: an endpoint written by hand for these queries only. It reads the document of the POST, finds the function for this
+ * document, makes the same calls as bankql, and writes the same JSON. It has no framework, no GraphQL, no check of the bank's
+ * answers and no deadline.
  */
 
-/** As many connections as bankql has for reads. */
+/** The same number of connections as bankql has for reads. */
 const pool = new Pool(process.env.BANK_URL ?? '', { connections: 64, pipelining: 1, allowH2: false });
 
 function get(path: string, headers: string[]): Promise<Json> {
@@ -43,7 +43,7 @@ function get(path: string, headers: string[]): Promise<Json> {
   });
 }
 
-/** The caller's headers, as undici takes them. */
+/** The caller's headers in the form that undici takes. */
 const callerOf = ({ headers }: IncomingMessage): string[] =>
   credentialHeaders.flatMap((name) => [name, String(headers[name])]);
 

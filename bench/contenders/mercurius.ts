@@ -4,11 +4,12 @@ import { Pool } from 'undici';
 import { type BankContext, credentialsIn, resolvers, typeDefs } from './bank-schema.ts';
 
 /**
- * Mercurius on fastify with its compiler (graphql-jit) on from the first request, undici for the calls, and each path
- * asked for once in a request. (Its own loaders see one turn of the event loop, and would ask for owners again and again.)
+ * Mercurius on fastify with its compiler (graphql-jit) on from the first request, undici for the calls, and each path requested
+ * once in a request. Its own loaders are not used, because they batch only within one iteration of the event loop and would
+ * request owners repeatedly.
  */
 
-/** Calls to the bank as a careful user of undici makes them. */
+/** Calls to the bank in the recommended way of undici. */
 const pool = new Pool(process.env.BANK_URL ?? '', { connections: 64, allowH2: false });
 
 async function read(path: string, headers: Record<string, string>): Promise<unknown> {
@@ -17,7 +18,7 @@ async function read(path: string, headers: Record<string, string>): Promise<unkn
   return body.json();
 }
 
-/** One request's calls: each path is asked for once. */
+/** The calls of one request: each path is requested once. */
 function readOnce(headers: Record<string, string>) {
   const asked = new Map<string, Promise<unknown>>();
   return (path: string) => {

@@ -4,7 +4,7 @@ import DataLoader from 'dataloader';
 import { createYoga } from 'graphql-yoga';
 import { type BankContext, credentialsIn, resolvers, typeDefs } from './bank-schema.ts';
 
-/** graphql-yoga, a dataloader for each request, and Node's own fetch: the most common way. */
+/** graphql-yoga, a DataLoader for each request, and Node's own fetch: the most common combination. */
 
 const schema = makeExecutableSchema<BankContext>({ typeDefs, resolvers });
 

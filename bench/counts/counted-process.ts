@@ -3,11 +3,11 @@ import { type Profiler, Session } from 'node:inspector/promises';
 import { type CountedGroup, groupOf } from './groups.ts';
 
 /**
- * A process of bankql that counts what it makes, between two messages of its parent: `node --expose-gc counted-process.ts MAIN`.
- * MAIN is the entry of the checkout that is counted.
+ * A process of bankql that counts its work between two messages of its parent: `node --expose-gc counted-process.ts MAIN`. MAIN
+ * is the entry of the checkout that is counted.
  */
 
-/** What one request makes, by the part of the process that makes it. */
+/** The counts of one request, by the part of the process that does the work. */
 export type Counts = Readonly<Record<'promises' | 'timers' | 'immediates', Record<CountedGroup, number>>>;
 
 const kinds = { PROMISE: 'promises', Timeout: 'timers', Immediate: 'immediates' } as const;
@@ -33,11 +33,11 @@ const hook = createHook({
 const session = new Session();
 session.connect();
 
-/** Functions that are also counted by themselves: the file and the name of each. */
+/** Functions that are also counted separately: the file and the name of each. */
 const marked = {
-  /** Values of the answer that wait or fail, and resolvers that take `info`. */
+  /** Values of the answer that are pending or fail, and resolvers that take `info`. */
   placeholders: [/\/src\/executor\//, 'PendingField'],
-  /** Reads that no earlier read of the operation answers. */
+  /** Reads that no earlier read of the operation has answered. */
   loads: [/\/node_modules\/dataloader\//, 'load'],
 } as const;
 
@@ -68,7 +68,7 @@ async function functionCalls(): Promise<CoveredCalls> {
   return { calls, marked: sums };
 }
 
-/** What lives after a collection, in bytes. */
+/** The bytes that are alive after a garbage collection. */
 async function bytesAlive(): Promise<number> {
   const { gc } = globalThis;
   if (gc === undefined) throw new Error('start it with --expose-gc');
@@ -99,6 +99,6 @@ export type Command = keyof typeof commands;
 
 process.on('message', async (command: Command) => process.send?.({ answer: await commands[command]() }));
 
-// bankql reads what follows as its own arguments.
+// bankql reads the remaining words as its own arguments.
 const [main = ''] = process.argv.splice(2, 1);
 await import(main);

@@ -1,7 +1,7 @@
-/** The parts of the process by which its work is counted, each with what the paths of its files contain. The first that fits counts. */
+/** The parts of the process for which work is counted, each with a pattern of the paths of its files. The first match counts. */
 const groups = {
   undici: /node_modules\/undici\//,
-  door: /\/src\/(http|load|graphql|app|telemetry)\/|node_modules\/(graphql-yoga|@graphql-yoga|@whatwg-node|@envelop|@graphql-tools|pino)/,
+  http: /\/src\/(http|load|graphql|app|telemetry)\/|node_modules\/(graphql-yoga|@graphql-yoga|@whatwg-node|@envelop|@graphql-tools|pino)/,
   executor: /\/src\/executor\//,
   schema: /\/src\/(schema|loaders)\/|node_modules\/(@pothos|dataloader|graphql)\//,
   bank: /\/src\/(bank|contract|payments)\/|node_modules\/lru-cache/,

@@ -1,16 +1,15 @@
 /**
- * Reads the answers of one kept connection, one at a time, with as little work as that takes: the status, the length or
- * the chunks, the body.
+ * Reads the answers of one kept connection, one at a time, with minimal work: the status, the length or the chunks, and the body.
  */
 export class AnswerReader {
   #received: Buffer[] = [];
   #size = 0;
-  /** The length of the whole answer, as far as it is known. */
+  /** The length of the whole answer, if it is known. */
   #length = 0;
 
   /**
-   * Takes the next bytes. Returns the body once it is whole.
-   * Errors: an answer that is no 200, or whose end cannot be told.
+   * Takes the next bytes. Returns the body when it is complete.
+   * Errors: an answer that is not a 200, or whose end cannot be determined.
    */
   take(bytes: Buffer): Buffer | null {
     this.#received.push(bytes);
@@ -37,7 +36,7 @@ export class AnswerReader {
   }
 }
 
-/** The body of an answer in chunks; null while it is not whole. */
+/** The body of an answer in chunks; null while it is incomplete. */
 function unchunked(answer: Buffer, start: number): Buffer | null {
   const parts: Buffer[] = [];
   for (let at = start; ; ) {

@@ -4,19 +4,19 @@ import { AnswerReader } from './answer-reader.ts';
 
 interface Load {
   readonly port: number;
-  /** Sent in turn, by whichever connection is free. */
+  /** The requests, which free connections send in turn. */
   readonly requests: readonly Buffer[];
   readonly connections: number;
   readonly seconds: number;
-  /** The body that every answer has to have, byte for byte. */
+  /** The body that every answer must have, byte for byte. */
   readonly expected: Buffer;
 }
 
 /**
- * Keeps this process, with the load and the bank in it, from falling asleep. To wake a core that sleeps costs 10 to 20 µs
- * on a virtual machine, and whoever sends pays for it: a contender that leaves the load waiting would be charged more for
- * each byte that it writes than one that does not.
- * Shape: lets it sleep again, and returns how much of the time there was nothing to do.
+ * Prevents this process, which contains the load and the bank, from sleeping. To wake a sleeping core costs 10 to 20 µs on a
+ * virtual machine, and the sender pays: a contender that makes the load wait would be charged more for each byte that it writes
+ * than one that does not.
+ * Shape: a function that ends this, and returns the share of the time in which there was nothing to do.
  */
 function stayAwake(): () => number {
   const started = performance.now();
@@ -26,7 +26,7 @@ function stayAwake(): () => number {
   const turn = () => {
     if (!isAwake) return;
     const now = performance.now();
-    // A turn of the event loop that takes less than 10 µs found nothing to do.
+    // An iteration of the event loop that takes less than 10 µs had nothing to do.
     if (now - last < 0.01) idleMs += now - last;
     last = now;
     setImmediate(turn);
@@ -40,7 +40,7 @@ function stayAwake(): () => number {
 
 /**
  * Keeps every connection busy with one request at a time until the time is over, and lets the last ones end.
- * Shape:  `latencies` in milliseconds, sorted; `idle`: how much of the time the load and the bank had nothing to do.
+ * Shape:  `latencies` in milliseconds, sorted; `idle`: the share of the time in which the load and the bank had nothing to do.
  * Errors: the first answer that is not the expected one; a connection that ends.
  */
 export async function fire({ port, requests, connections, seconds, expected }: Load) {
@@ -69,7 +69,11 @@ export async function fire({ port, requests, connections, seconds, expected }: L
   }
 }
 
-/** Asks once, as the first of the callers. Shape: the body of the answer. Errors: an answer that is no 200. */
+/**
+ * Sends a query once, as the first of the callers.
+ * Shape: the body of the answer.
+ * Errors: an answer that is not a 200.
+ */
 export async function askOnce(port: number, query: string): Promise<Buffer> {
   const headers = { 'Content-Type': 'application/json', Accept: 'application/json', ...credentialsOf(0) };
   const signal = AbortSignal.timeout(longestSilenceMs);
@@ -88,7 +92,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Sends requests one after the other, until `next` has none. */
+/** Sends requests one after the other, until `next` returns none. */
 async function keepBusy(
   socket: Socket,
   next: () => Buffer | null,
@@ -120,8 +124,8 @@ async function keepBusy(
 }
 
 /**
- * How many callers there are: so many more than connections that none asks again while its last request is under way, and
- * nobody shares an answer with anybody.
+ * The number of callers. It is so much greater than the number of connections that no caller sends a request while its previous
+ * one is in progress, and no callers share an answer.
  */
 const callers = 2048;
 
@@ -131,7 +135,7 @@ const credentialsOf = (caller: number) => ({
   'Auth-ID': `caller-${caller}`,
 });
 
-/** The requests of a query, one for each caller, as the bytes that go over the wire. */
+/** The requests of a query, one for each caller, as bytes. */
 export function requestsOf(query: string, port: number): readonly Buffer[] {
   const body = JSON.stringify({ query });
   return Array.from({ length: callers }, (_, caller) => {

@@ -11,7 +11,7 @@ export type Running = Awaited<ReturnType<typeof start>>;
 
 const groups = new Set<number>();
 
-/** Ends every process that was started here, with the processes that it started. */
+/** Ends every process that was started by `start`, with the processes that it started. */
 export function endAll(): void {
   for (const pid of groups) endGroup(pid);
 }
@@ -21,12 +21,12 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
 /**
- * Starts a contender in a folder and in a process group of its own, so that all of it can be ended, and waits until it answers.
+ * Starts a contender in its own folder and process group, so that all of its processes can be ended, and waits until it answers.
  * `core`: the only core that it uses; null for any.
  * Errors: an Error with the output of the process, if it ended or took longer than a minute.
  */
@@ -63,7 +63,7 @@ export async function start(
     contender,
     port,
     pid,
-    /** Ends it as an operator does. */
+    /** Ends the process as an operator does, with SIGTERM. */
     async terminate() {
       process.kill(pid, 'SIGTERM');
       await ended;

@@ -7,9 +7,9 @@ import type { Measured } from '../sections/interleave.ts';
 import { titleOf } from '../shapes.ts';
 import { medianOf, number, ratioOf, ratioSpread, type Spread, standing, table } from './statistics.ts';
 
-/** docs/performance.md: two tables, and the goals. */
+/** Writes docs/performance.md: two tables, and the goals. */
 
-/** Processor time divided by the limit's: a row for each contender, a column for each shape. */
+/** The table of processor times divided by the limit's: a row for each contender, a column for each shape. */
 function ratios(measured: readonly Measured[]): string {
   const shapes = [...new Set(measured.map(({ shape }) => shape))];
   const rows = Array.from(
@@ -71,7 +71,7 @@ function goals({ a, b, c, d }: Results): Goal[] {
 const root = join(import.meta.dirname, '../..');
 const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
-/** The commit that is measured, as test/bench/comparison.test.ts reads it. */
+/** The measured commit, as test/bench/comparison.test.ts reads it. */
 function commitOf(): string {
   try {
     const changed = git('status', '--porcelain', '--', 'src', 'bin') === '' ? '' : ', with changes';
@@ -83,7 +83,7 @@ function commitOf(): string {
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** Whether the figures are worth something: the load was fast enough, and nothing else ran. */
+/** The sentences that say whether the figures are reliable: the load was fast enough, and no other process ran. */
 function circumstances({ isPinned }: Bench, { a = [], b = [] }: Results): string {
   const rounds = [...a, ...b].flatMap((each) => each.rounds);
   const others = medianOf(rounds.map(({ othersBusy }) => othersBusy));

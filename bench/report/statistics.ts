@@ -1,13 +1,13 @@
 import type { Measured } from '../sections/interleave.ts';
 
-/** The median of a figure over the rounds, with the least and the greatest. */
+/** The median of a figure over the rounds, with the minimum and the maximum. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Middle of a list; NaN if it is empty. */
+/** The median of a list; NaN if it is empty. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
@@ -20,13 +20,13 @@ export const spreadOf = (values: readonly number[]): Spread | null =>
     ? null
     : { median: medianOf(values), low: Math.min(...values), high: Math.max(...values) };
 
-/** How a cost compares with another: ahead or behind only if every round says so. */
+/** The result of comparing two costs: ahead or behind only if every round says so. */
 export const standing = ({ low, high }: Spread): 'ahead' | 'level' | 'behind' =>
   high < 1 ? 'ahead' : low > 1 ? 'behind' : 'level';
 
 /**
- * A contender's processor time for a shape divided by another's of the same round, so that the machine's drift cancels out; null if
- * it was not measured.
+ * A contender's processor time for a shape divided by another's of the same round, so that changes of the machine's speed cancel
+ * out; null if it was not measured.
  */
 export function ratioOf(
   measured: readonly Measured[] = [],
@@ -56,14 +56,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
 
-/** Three significant digits, and no fraction from a hundred on. */
+/** A number with three significant digits, and without a fraction from a hundred on. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
   return String(Number(value.toPrecision(3)));
 }
 
-/** The median, with the least and the greatest. */
+/** The median, with the minimum and the maximum. */
 export const ratioSpread = (spread: Spread | null): string =>
   spread === null
     ? '–'

@@ -6,12 +6,18 @@ import type { Running } from '../load/process.ts';
 import { medianOf, table } from '../report/statistics.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
 
-/** The cost of a change: two checkouts of bankql, asked in turn, in bursts so short that the machine's drift affects both. */
+/**
+ * Compares two checkouts of bankql. They get requests in turn, in bursts so short that changes of the machine's speed affect
+ * both.
+ */
 
 const bursts = 60;
 const burstSeconds = 0.3;
 
-/** Warms a server up. Shape: asks for one burst, and returns its processor time for a request, in microseconds. */
+/**
+ * Warms up a server.
+ * Shape: a function that sends one burst, and returns the server's processor time for a request, in microseconds.
+ */
 async function openBursts({ port, pid }: Running, shape: Shape) {
   const expected = await askOnce(port, shape.query);
   const load = { port, requests: requestsOf(shape.query, port), connections: 32, expected };
@@ -23,7 +29,7 @@ async function openBursts({ port, pid }: Running, shape: Shape) {
   };
 }
 
-/** The table of processor times, this checkout's against the other's. */
+/** Makes the table of processor times of this checkout and the other one. */
 export async function compareWithBefore(
   { options, bank, open, say }: Bench,
   checkout: string,
@@ -37,7 +43,7 @@ export async function compareWithBefore(
     const [burstBefore, burstAfter] = [await openBursts(before, shape), await openBursts(after, shape)];
     const times: { readonly before: number; readonly after: number }[] = [];
     for (let turn = 0; turn < bursts; turn++) {
-      // Each is first as often as the other.
+      // Each checkout is first equally often.
       const first = turn % 2 === 0 ? await burstBefore() : null;
       const after = await burstAfter();
       times.push({ before: first ?? (await burstBefore()), after });

@@ -11,22 +11,24 @@ export interface Measured {
   readonly contender: Contender;
   readonly shape: Shape;
   readonly rounds: readonly Round[];
-  /** Why there are not as many as there should be; null if there are. */
+  /** Why rounds are missing; null if none is. */
   readonly failure: string | null;
 }
 
 /**
- * How long the warm-up before the first round of a shape takes, in seconds: V8 optimizes a server's functions during its first
- * thousands of requests. Before later rounds it takes this part of a round.
+ * The length of the warm-up before the first round of a shape, in seconds: V8 optimizes a server's functions during its first
+ * thousands of requests. The warm-up before later rounds takes a part of a round.
  */
 export const firstWarmUpSeconds = 3;
 const laterWarmUp = 0.25;
 
-/** A: every contender, every shape. */
+/** Section A: every contender, every shape. */
 export const measurePeers = (bench: Bench): Promise<Measured[]> =>
   interleave(bench, 64, [...bench.options.only], shapes);
 
-/** B: longer lists, and more accounts; over few connections, so that the work of an answer is measured and no queue. */
+/**
+ * Section B: longer lists, and more accounts. It uses few connections, so that the work of an answer is measured and not a queue.
+ */
 export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
   interleave(
     bench,
@@ -37,13 +39,13 @@ export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
   );
 
 /**
- * Rounds of every contender with every shape, one contender after the other within each round: figures of the same round
- * are pairs. A contender that fails is left out from there on.
+ * Measures every contender with every shape, one contender after the other within each round, so that figures of the same round
+ * can be compared. A contender that fails is left out of later rounds.
  */
 async function interleave(
   { options, bank, open, say }: Bench,
   connections: number,
-  /** One of them is the limit, whose answer is right. */
+  /** The names must include the limit, whose answer is the expected one. */
   names: readonly string[],
   all: readonly Shape[],
   bankqlEnvironment?: Readonly<Record<string, string>>,
@@ -65,7 +67,7 @@ async function interleave(
     for (const shape of shapes) {
       const limitAnswer = await askOnce(limitPort, shape.query);
       const inTurn = entries.filter((each) => each.shape === shape && each.failure === null);
-      // Every second round runs backwards, so that nobody always follows the same contender.
+      // Every second round runs in the opposite order, so that no contender always follows the same one.
       for (const entry of turn % 2 === 0 ? inTurn : inTurn.reverse()) {
         const title = `  ${titleOf(shape)}, ${entry.contender.name}`;
         try {
@@ -86,7 +88,7 @@ async function interleave(
 
 const root = join(import.meta.dirname, '../..');
 
-/** An error as the text of a cell of a table, without the folders of this machine. */
+/** An error as the text of a cell of a table, without the paths of this machine. */
 export const reasonOf = (error: unknown): string =>
   String(error instanceof Error ? error.message : error)
     .replaceAll(root, '.')

@@ -10,20 +10,20 @@ import { checkedAnswer, quantile } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
 import { firstWarmUpSeconds } from './interleave.ts';
 
-/** bankql's resident memory, in megabytes, and how evenly it answers. */
+/** bankql's resident memory in megabytes, and the spread of its latencies. */
 export type MemoryResult = Awaited<ReturnType<typeof measureMemory>>;
 
 const idleConnections = 10_000;
-/** Connections that are opened at the same time. */
+/** The number of connections that are opened at the same time. */
 const openedAtOnce = 50;
 
-/** The memory of connections that have answered one request and wait for another. */
+/** The memory of connections that have had one request and are idle. */
 async function measureIdle(bench: Bench): Promise<number> {
   const inspectPort = await freePort();
   await using running = await bench.open(bankql, { NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}` });
   const { port, pid } = running;
   const held = async () => {
-    // It collects the garbage.
+    // liveHeap collects the garbage.
     await liveHeap(inspectPort);
     return memoryOf(pid).now;
   };
@@ -51,7 +51,7 @@ async function measureIdle(bench: Bench): Promise<number> {
   }
 }
 
-/** C: Q2 by 64 connections for a while, and 10,000 connections that do nothing. */
+/** Section C: Q2 over 64 connections for a while, and 10,000 idle connections. */
 export async function measureMemory(bench: Bench) {
   const shape = q2();
   const { seconds, memorySeconds } = bench.options;
@@ -62,7 +62,7 @@ export async function measureMemory(bench: Bench) {
   bench.bank.reset();
   const { expected } = await checkedAnswer(running, shape, limitAnswer);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
-  // A process that has compiled nothing yet is late with the first burst, and says so with 503.
+  // A process that has compiled nothing yet cannot serve the first burst, and answers 503.
   await fire({ ...load, connections: 8, seconds });
   await fire({ ...load, seconds: firstWarmUpSeconds });
   const samples: number[] = [];
@@ -71,13 +71,13 @@ export async function measureMemory(bench: Bench) {
     clearInterval(sampling),
   );
   return {
-    // During the load of Q2, from the first second to the last.
+    // The memory during the load of Q2, from the first second to the last.
     firstMb: samples[0] ?? Number.NaN,
     lastMb: samples.at(-1) ?? Number.NaN,
     mostMb: Math.max(...samples),
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
-    // Of all idle connections together, after a garbage collection.
+    // The memory of all idle connections together, after a garbage collection.
     idleMb: await measureIdle(bench),
   };
 }

@@ -8,12 +8,15 @@ import { askOnce, fire, requestsOf } from '../load/fire.ts';
 import { table } from '../report/statistics.ts';
 import { shapes } from '../shapes.ts';
 
-/** A query's processor time, function by function. */
+/** The processor time of a query, by function. */
 
 const warmUpSeconds = 3;
 const profileSeconds = 5;
 
-/** Time without functions below it, as a share of the time that was not idle; the most expensive first. */
+/**
+ * The time of each function without the functions that it calls, as a share of the time that was not idle; the most expensive
+ * first.
+ */
 function expensiveFunctions({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const root = pathToFileURL(join(import.meta.dirname, '../../')).href;
   const titles = new Map(
@@ -24,7 +27,7 @@ function expensiveFunctions({ nodes, samples = [], timeDeltas = [] }: Profiler.P
   );
   const times = new Map<string, number>();
   let total = 0;
-  // The start and the warm-up come first.
+  // The samples begin with the start and the warm-up, which are skipped.
   let left = timeDeltas.reduce((sum, delta) => sum + delta, 0) - profileSeconds * 1e6;
   for (const [index, id] of samples.entries()) {
     const title = titles.get(id) ?? '';

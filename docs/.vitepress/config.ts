@@ -47,7 +47,7 @@ const sidebar = Object.entries(pages).map(([text, items]) => ({
 export default defineConfig({
   title: 'bankql',
   description: "A GraphQL façade over a bank's REST interface.",
-  // The pages are those of the repository, where they are. Nothing is copied.
+  // The site uses the pages of the repository in place. Nothing is copied.
   srcDir: '..',
   srcExclude: [
     '**/node_modules/**',

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 /**
- * A toy of a login server, on loopback: it signs a token for each customer of the sandbox bank who knows the PIN 1234, gives out its
- * public key, and the phone's page. `PORT` is 4020 where it is not set.
+ * A simple login server on loopback. It signs a token for each customer of the sandbox bank who knows the PIN 1234, and serves
+ * its public key and the phone's page. The default of `PORT` is 4020.
  */
 const customers = new Set(['alice', 'bob', 'carol', 'yuki', 'omar']);
 const lifetimeSeconds = 300;
@@ -16,7 +16,7 @@ const keys = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8');
 
-/** The documents' ids by the names of their operations, as a build would put them into the app. */
+/** The documents' ids by the names of their operations. A build would put them into the app. */
 const operations = Object.fromEntries(
   Object.entries(JSON.parse(read('manifest.json')) as Record<string, string>).map(([id, text]) => [
     /^(?:query|mutation) (\w+)/.exec(text)?.[1],
@@ -61,7 +61,7 @@ async function answer(request: IncomingMessage, issuer: string): Promise<Reply> 
   if (request.method === 'POST' && pathname === '/token') return token(request, issuer);
   if (pathname === '/keys') return json(keys);
   if (pathname === '/operations.json') return json(operations);
-  // An app would have bankql/client in its bundle; here it is given out as it is, without its types.
+  // A real app has bankql/client in its bundle. Here it is served as it is, without its types.
   const [, module] = /^\/client\/([a-z-]+\.ts)$/.exec(pathname) ?? [];
   if (module !== undefined)
     return { type: 'text/javascript', body: stripTypeScriptTypes(read(`../../src/client/${module}`)) };

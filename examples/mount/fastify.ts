@@ -3,7 +3,7 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 
 const bankql = await createBankql({ environment: process.env });
 
-/** Fastify has read the body, and leaves the answer to bankql. */
+/** Fastify has read the body. bankql writes the answer itself. */
 function graphql(request: FastifyRequest, reply: FastifyReply) {
   reply.hijack();
   return bankql.node(Object.assign(request.raw, { body: request.body }), reply.raw);
@@ -12,6 +12,6 @@ function graphql(request: FastifyRequest, reply: FastifyReply) {
 export const app = fastify();
 app.get('/', () => 'my app');
 app.all('/graphql', graphql);
-// The files of GraphiQL.
+// This route serves the files of GraphiQL.
 app.get('/graphql/*', graphql);
 export const close = bankql.close;

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 
 const bankql = await createBankql({ environment: process.env });
 
-/** Hono passes on its requests as they are. The files of GraphiQL are below `/graphql`. */
+/** Hono passes its requests on unchanged. The files of GraphiQL are below `/graphql`. */
 export const app = new Hono()
   .get('/', (c) => c.text('my app'))
   .all('/graphql/*', (c) => bankql.fetch(c.req.raw));

@@ -1,7 +1,7 @@
 import { createBankql } from 'bankql';
 
 /**
- * A route handler, as Next.js, Remix or SvelteKit take it: a Request in and a Response out. In Next.js it is
+ * A route handler for Next.js, Remix or SvelteKit: it takes a Request and returns a Response. In Next.js the file is
  * `app/api/graphql/[[...file]]/route.ts`: the optional parameter is for the files of GraphiQL.
  */
 const bankql = await createBankql({ environment: process.env });

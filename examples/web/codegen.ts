@@ -1,6 +1,9 @@
 import type { CodegenConfig } from '@graphql-codegen/cli';
 
-/** Types for each `graphql(…)` of the views. Outside this repository the schema is node_modules/bankql/schema.graphql. */
+/**
+ * Generates the types for each `graphql(…)` of the views. Outside this repository, the schema is
+ * node_modules/bankql/schema.graphql.
+ */
 const config: CodegenConfig = {
   schema: '../../schema.graphql',
   documents: 'src/**/*.{ts,tsx}',

@@ -3,8 +3,8 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 /**
- * The page and the endpoint have one origin, as they would behind a bank's own proxy: the browser needs no CORS, and what
- * identifies the operator to the bank is added here, where no browser sees it.
+ * The page and the endpoint have one origin, as behind a bank's own proxy. So the browser needs no CORS, and the proxy adds the
+ * operator's credentials, which no browser sees.
  */
 const proxy = {
   '/graphql': {

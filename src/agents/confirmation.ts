@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { BankqlError } from '../errors.ts';
 import { RequestError } from '../graphql/errors.ts';
 import { sha256 } from '../payments/caller.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentIntent, PaymentOperation, PaymentService } from '../payments/service.ts';
 import { equalPayments, questionOf } from './question.ts';
 import { type AskedState, signState } from './signed-state.ts';
 import type { Tool } from './tools.ts';
 
-/** How long a person has to agree, in milliseconds. */
+/** The time in which a person has to agree, in milliseconds. */
 const answerMs = 600_000;
 
-/** How many of the caller's newest payments are compared with a new one. */
+/** The number of the caller's newest payments that are compared with a new one. */
 const maxCompared = 100;
 
 interface ConfirmationOptions {
@@ -19,19 +19,19 @@ interface ConfirmationOptions {
   /** The payment store's. */
   readonly secret: string;
   readonly tool: Pick<Tool, 'name' | 'documentHash'>;
-  /** What the person agreed to; null if nobody has agreed to anything. */
+  /** The state of the question to which the person agreed; null if there is none. */
   readonly agreed: AskedState | null;
   readonly now: () => number;
 }
 
 /**
- * Stands in front of the payment service for one call of a tool: it passes on a payment that a person has agreed to, under the key of
- * the question. Any other payment becomes a question, and is not sent.
+ * Replaces the payment service for one call of a tool. It passes on a payment to which a person has agreed, with the key of the
+ * question. Any other payment becomes a question, and is not sent.
  */
 export class Confirmation {
   /** The question to ask; null if there is none. */
   question: { readonly text: string; readonly state: string } | null = null;
-  /** The key under which it was passed on; null if it was not. */
+  /** The key with which a payment was passed on; null if none was. */
   key: string | null = null;
   readonly payments: PaymentService;
   readonly #options: ConfirmationOptions;
@@ -55,7 +55,7 @@ export class Confirmation {
       this.key = idempotencyKey;
       return payments.pay(operation, { input, idempotencyKey });
     };
-    // A repetition: it answers the record, whatever was paid since.
+    // If the call is repeated, the record answers it, whatever was paid since.
     if (agreed !== null && (await payments.find(credentials, agreed.key)) !== null) return pay(agreed.key);
     const newest = await payments.search(credentials, { newestFirst: true, limit: maxCompared });
     const others = newest.filter(({ idempotencyKey }) => idempotencyKey !== agreed?.key);
@@ -63,7 +63,7 @@ export class Confirmation {
     if (open !== null) throw stillOpen(open);
     const text = questionOf(preview, made);
     const question = sha256([text]);
-    // Nobody agreed to a question that did not name a payment that was made meanwhile.
+    // The question is compared because an equal payment may have been made in the meantime, which the person has not seen.
     if (agreed?.question === question) return pay(agreed.key);
     const state = { key: randomUUID(), payment, question, until: now() + answerMs };
     this.question = { text, state: signState(secret, state) };
@@ -71,11 +71,11 @@ export class Confirmation {
   }
 }
 
-/** An error of the request, and not of the payment: it is no outcome. */
+/** An error of the request, and not of the payment, so it is not an outcome. */
 const notAgreed = () =>
   new RequestError('BAD_USER_INPUT', 'Nobody has agreed to this payment yet. Nothing was sent.');
 
-/** The refusal of a payment while nobody knows whether an equal one was executed. */
+/** The refusal of a payment while it is unknown whether an equal one was executed. */
 function stillOpen({ state, trackId, idempotencyKey, createdAt }: PaymentRecord): BankqlError {
   const which = `An equal payment, begun at ${new Date(createdAt).toISOString()} (idempotencyKey ${idempotencyKey}, Track-ID ${trackId}),`;
   const details = { trackId, idempotencyKey };

@@ -22,7 +22,7 @@ import {
   type ServedTools,
   serveTools,
   tooOld,
-} from './call.ts';
+} from './tool-call.ts';
 import { agentsApp, type Tool, type Tools } from './tools.ts';
 
 export interface ToolsEndpointOptions
@@ -30,14 +30,14 @@ export interface ToolsEndpointOptions
     Pick<ToolsEndpoint, 'authenticate' | 'metadata'>,
     CallOptions {
   readonly tools: Tools;
-  /** What the answer to a token that may not pay says in WWW-Authenticate, behind its error. */
+  /** The WWW-Authenticate parameters for a token that may not pay, after the error. */
   readonly scopeChallenge?: readonly string[] | undefined;
 }
 
-/** The headers that the SDK reads. None of a credential reaches it. */
+/** The headers that the SDK reads. No credential is passed on to it. */
 const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/** An answer is in no form that the SDK would check: it needs no validator, which takes milliseconds to make. */
+/** Never called, because no answer has a form that the SDK would check. A real validator takes milliseconds to create. */
 const jsonSchemaValidator = {
   getValidator: () => {
     throw new Error('nothing is validated by the SDK');
@@ -45,13 +45,13 @@ const jsonSchemaValidator = {
 };
 
 /**
- * Serves tools for agents by the Model Context Protocol: one message for each request, without a session. The door has checked the
- * request, and read its body: the SDK gets neither. The operations run as those of GraphQL do.
+ * Serves tools for agents by the Model Context Protocol: one message for each request, without a session. http/handle.ts has
+ * checked the request and read its body; the SDK gets neither. The operations run like those of GraphQL.
  */
 export function createToolsEndpoint(options: ToolsEndpointOptions) {
   const { authenticate, metadata, scopeChallenge = [] } = options;
   let served = serveTools(options, options.tools);
-  /** The messages under way, by the requests that the SDK passes on. */
+  /** The messages in progress, by the requests that are passed to the SDK. */
   const messages = new WeakMap<Request, Message>();
   const handler = createMcpHandler(
     ({ era, requestInfo }) => {
@@ -62,7 +62,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     { maxSubscriptions: 0, keepAliveMs: 0 },
   );
 
-  /** One for each request: an instance of the SDK serves one connection. */
+  /** Creates an instance of the SDK for each request, because an instance serves only one connection. */
   function createServer(isModern: boolean, message: Message): Server {
     const server = new Server(
       { name: 'bankql', version },
@@ -90,7 +90,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     authenticate,
     metadata,
 
-    /** Replaces the tools; calls under way are not affected. */
+    /** Replaces the tools. Calls in progress are not affected. */
     replaceTools(tools: Tools): void {
       served = serveTools(options, tools);
     },
@@ -106,7 +106,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
         const value = request.headers[name];
         if (typeof value === 'string') headers.set(name, value);
       }
-      // Without the client's signal: an answer that is lost must not be taken for a payment that is not made.
+      // The client's signal is not passed on: a lost answer must not be taken for a payment that was not made.
       const sdkRequest = new Request('http://bankql/mcp', { method: 'POST', headers });
       messages.set(sdkRequest, message);
       const response = await handler.fetch(sdkRequest, { parsedBody: body });
@@ -126,13 +126,13 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
   } satisfies ToolsEndpoint & { readonly replaceTools: (tools: Tools) => void };
 }
 
-/** The tool that a message calls, if it calls one. */
+/** The tool that a message calls; undefined if it calls none. */
 function calledTool({ method, params }: Arguments, { byName }: ServedTools): Tool | undefined {
   const name = method === 'tools/call' && isObject(params) ? params.name : undefined;
   return typeof name === 'string' ? byName.get(name) : undefined;
 }
 
-/** A tool as observers see it until its operation is executed. */
+/** The facts about a tool for observers, until its operation is executed. */
 const observedOf = ({ kind, name, documentHash }: Tool): ObservedOperation => ({
   kind,
   name,
@@ -141,7 +141,7 @@ const observedOf = ({ kind, name, documentHash }: Tool): ObservedOperation => ({
   deprecatedIn: () => [],
 });
 
-/** A tool as agents see it. */
+/** A tool in the form for agents. */
 const listed = ({ name, description, inputSchema, key }: Tool): ListToolsResult['tools'][number] => ({
   name,
   ...(description === undefined ? {} : { description }),

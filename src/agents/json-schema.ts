@@ -13,7 +13,10 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 
-/** A JSON Schema of a tool's arguments, as far as GraphQL's types need one. Each has a `type`: some models refuse others. */
+/**
+ * A JSON Schema of a tool's arguments, with the keywords that GraphQL's types need. Each schema has a `type`, because some models
+ * refuse others.
+ */
 interface JsonSchema {
   readonly type: string | readonly string[];
   readonly description?: string;
@@ -25,7 +28,7 @@ interface JsonSchema {
   readonly default?: unknown;
 }
 
-/** An object of JSON, whose members are all named. */
+/** A JSON object without additional members. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, JsonSchema>>;
@@ -39,10 +42,10 @@ const typesOfScalars: Readonly<Record<string, string>> = {
   Boolean: 'boolean',
 };
 
-/** Scalars that every reader of JSON knows. The others say in their first line how they are written. */
+/** Scalars that every reader of JSON knows. The first line of the description explains the form of the others. */
 const plainScalars = new Set(['Int', 'Float', 'Boolean', 'String', 'ID']);
 
-/** The arguments of an operation: its variables. What the schema shows is what the operation accepts. */
+/** The schema of an operation's variables, which are the arguments. It allows exactly what the operation accepts. */
 export function variablesSchema(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -76,7 +79,10 @@ const objectSchema = (members: readonly Member[]): ObjectSchema => ({
   additionalProperties: false,
 });
 
-/** A member of this type. It may be null unless its type says otherwise. No input of the schema contains itself (test/agents/json-schema.test.ts). */
+/**
+ * The schema of a member of this type. It may be null unless its type says otherwise. No input of the schema contains itself
+ * (test/agents/json-schema.test.ts).
+ */
 function schemaOf(type: GraphQLInputType, isNullable = true): JsonSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType, false);
   const typed = (name: string) => ({ type: isNullable ? [name, 'null'] : name });
@@ -97,15 +103,13 @@ function schemaOf(type: GraphQLInputType, isNullable = true): JsonSchema {
   return describe(typed(typesOfScalars[type.name] ?? 'string'), form);
 }
 
-/** Adds what a member means in front of what its type says. */
+/** Adds the meaning of a member before the description of its type. */
 function describe(schema: JsonSchema, meaning: string | null | undefined): JsonSchema {
   const description = [meaning, schema.description].filter(Boolean).join(' ');
   return description === '' ? schema : { ...schema, description };
 }
 
-/**
- * A default as the caller would write it in JSON. A number for a scalar that is a text in JSON, such as a Decimal, keeps its digits.
- */
+/** The JSON of a default value. A number for a scalar that is a text in JSON, such as a Decimal, keeps its digits. */
 function defaultOf(type: GraphQLInputType, node: ConstValueNode): unknown {
   if (isNonNullType(type)) return defaultOf(type.ofType, node);
   if (node.kind === Kind.NULL) return null;

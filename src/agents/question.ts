@@ -1,19 +1,19 @@
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
 import { visible } from '../plain-text.ts';
 
-/** The model's text, or a bank's: in quotes, and so that each of its characters can be seen. */
+/** Quotes a text of the model or of a bank. Invisible characters are escaped. */
 const quoted = (text: string): string => `"${visible(text.toWellFormed().replaceAll(/["\\]/g, '\\$&'))}"`;
 
 const accountOf = (accountId: string | null, bankId: string | null): string =>
   `account ${quoted(accountId ?? '')} at ${bankId ? `bank ${quoted(bankId)}` : 'the bank that your bank chooses'}`;
 
-/** How many earlier payments a question names. */
+/** The number of earlier payments that a question names. */
 const maxNamed = 3;
 
 /**
- * The question to the person, written from the call that will be sent. `made`: equal payments that were made before, newest first.
- * The same payment and the same earlier payments have the same text.
+ * Writes the question to the person from the call that would be sent. `made`: equal earlier payments, newest first. The same
+ * payment and the same earlier payments result in the same text.
  */
 export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord[]): string {
   const { amount, currency, description, challengeType, requestType } = payment;
@@ -39,12 +39,12 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   return lines.join('\n');
 }
 
-/** For how long an equal payment is named, in milliseconds. */
+/** The time for which an equal payment is named, in milliseconds. */
 const namedMs = 24 * 60 * 60 * 1000;
 
 /**
- * The payments of the caller that a person would take for the same one: payer, payee, currency and amount. They were made within
- * the last 24 hours, or nobody knows yet whether they were made.
+ * Finds the caller's payments that a person would take for the same one: payer, payee, currency and amount are equal. They were
+ * made within the last 24 hours, or it is not known whether they were made.
  */
 export function equalPayments(payment: PaymentPreview, records: readonly PaymentRecord[], now: number) {
   const equal = records.filter((record) => isEqual(payment, record));
@@ -65,5 +65,5 @@ const isEqual = (a: Comparable, b: Comparable): boolean =>
   (a.toBankId || a.bankId) === (b.toBankId || b.bankId) &&
   a.toAccountId === b.toAccountId &&
   a.currency === b.currency &&
-  // 12.5 and 12.50 are the same sum.
+  // 12.5 and 12.50 are the same amount.
   (a.amount === null ? null : Number(a.amount)) === (b.amount === null ? null : Number(b.amount));

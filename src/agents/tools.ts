@@ -24,12 +24,12 @@ export interface Tool {
   readonly name: string;
   readonly description: string | undefined;
   readonly kind: 'query' | 'mutation';
-  /** The text of its document, which may have other operations. */
+  /** The text of the document, which may have other operations. */
   readonly document: string;
-  /** SHA-256 of it, in hexadecimal. */
+  /** SHA-256 of the document, in hexadecimal. */
   readonly documentHash: string;
   readonly inputSchema: ObjectSchema;
-  /** Where bankql puts the idempotency key; null for a tool that reads. Every mutation pays. */
+  /** The place of the idempotency key, which bankql fills in; null for a tool that reads. Every mutation is a payment. */
   readonly key: KeyPlace | null;
 }
 
@@ -39,17 +39,17 @@ interface KeyPlace {
   readonly isMember: boolean;
 }
 
-/** The tools by their names, in the order of the names, and their documents, as the operations of one server. */
+/** The tools by name, in the order of the names, and their documents as the operations of one server. */
 export interface Tools {
   readonly byName: ReadonlyMap<string, Tool>;
-  /** Only they can be executed: by their names as ids. */
+  /** The documents that can be executed, with their names as ids. */
   readonly persisted: Persisted;
 }
 
-/** Longer names are cut off in the log. Clients refuse longer names of tools. */
+/** The maximum length of a tool's name. Longer names are cut in the log, and clients refuse them. */
 const maxName = 64;
 
-/** Agents, as an app in the log and in metrics. */
+/** The name of the app for agents, in the log and in metrics. */
 export const agentsApp = 'agents';
 
 interface ToolRules extends DocumentRules {
@@ -89,7 +89,7 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
       throw inFile(error);
     }
   }
-  // Not by locale: the same in each process.
+  // Not sorted by locale, so that the order is the same in each process.
   const sorted = [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     byName: new Map(sorted.map(({ file: _, ...tool }) => [tool.name, tool])),
@@ -100,7 +100,7 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
   };
 }
 
-/** Errors: an Error that names the operation, and says why it is no tool. */
+/** Errors: an Error that names the operation, and says why it cannot be a tool. */
 function toolsIn(document: string, node: DocumentNode, schema: GraphQLSchema): Tool[] {
   const operations = node.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
   if (operations.length === 0) throw new Error('it holds no operation.');
@@ -139,8 +139,8 @@ function toolOf(name: string, operation: OperationDefinitionNode, parts: Documen
 }
 
 /**
- * Where a payment has its idempotency key. bankql makes the key: nobody else may choose it, neither the document.
- * Errors: an Error that says why the operation is no payment with one outcome that is seen.
+ * Finds the place of a payment's idempotency key. bankql creates the key, so the caller and the document must not set it. Errors:
+ * an Error that says why the operation is not a payment with one visible outcome.
  */
 function keyPlaceOf(
   operation: OperationDefinitionNode,
@@ -190,7 +190,7 @@ function placeIn({ arguments: given = [] }: FieldNode): KeyPlace {
 
 export const keyMember = 'idempotencyKey';
 
-/** The arguments that are shown: without the key. */
+/** The schema of the visible arguments, without the key. */
 function withoutKey(schema: ObjectSchema, { variable, isMember }: KeyPlace): ObjectSchema {
   if (!isMember) return without(schema, variable);
   const input = schema.properties[variable];

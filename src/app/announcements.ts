@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { formatAge } from '../commands/payments/payment-table.ts';
+import { formatAge } from '../commands/payments/payment-listing.ts';
 import type { Config } from '../config/config.ts';
 import type { RowCounts } from '../payments/store/driver.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
@@ -7,17 +7,17 @@ import type { ServiceStart } from './workers/messages.ts';
 
 export interface Started extends ServiceStart {
   readonly metricsUrl: string | null;
-  /** Null if a real bank is served. */
+  /** The address of the sandbox bank; null if a real bank is served. */
   readonly sandboxUrl: string | null;
   readonly bankUrl: string;
   readonly config: Pick<Config, 'graphiql' | 'identity' | 'workers'>;
 }
 
 interface AnnouncementOptions {
-  /** Whether people read the output. They get text; otherwise the log gets lines. */
+  /** Whether the output is a terminal: people get text there; otherwise the log gets lines. */
   readonly isTerminal: boolean;
   readonly write: (text: string) => void;
-  /** Writes these lines at every log level: a restart is always logged. */
+  /** Writes the announcements at every log level, so that a restart is always logged. */
   readonly logger: Logger;
 }
 
@@ -84,7 +84,7 @@ export function describeState(
   if (loss !== null)
     return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/operate.md, "A store that lost records".`;
   if (counts === null) return 'Payment records: the store does not answer at the moment.';
-  // A store in memory begins with the process.
+  // A store in memory has no earlier records.
   if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';
   const { pending, unknown, newestAt } = counts;
   if (newestAt === null) return 'Payment records: none.';

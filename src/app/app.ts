@@ -44,13 +44,16 @@ export interface BankqlService extends Service, ServiceStart, Pick<RunningServer
 
 /** Options of a worker, which shares its port with others. */
 interface WorkerOptions {
-  /** Whether it is one. Its primary announces the workers, serves their metrics, and counts their REST calls. */
+  /** Whether this process is a worker. The primary announces the workers, serves their metrics, and counts their REST calls. */
   readonly isWorker?: boolean;
-  /** Gives up a start that does not listen yet. */
+  /** Aborts a start that does not listen yet. */
   readonly signal?: AbortSignal;
 }
 
-/** What has to be closed, in the order of the start. It is closed in the opposite order: at the stop, and if the start fails. */
+/**
+ * Functions that close what the start opened, in the order of the start. They run in the opposite order: at the stop, and if the
+ * start fails.
+ */
 type Closers = ((options?: ServerCloseOptions) => unknown)[];
 
 const closeAll = (closers: Closers, options?: ServerCloseOptions) =>
@@ -68,7 +71,7 @@ export async function serveBankql(
   try {
     return await start(context, options, closers);
   } catch (error) {
-    // Its reason is the one to report.
+    // The error that made the start fail is the one to report, not one of closing.
     await closeAll(closers).catch(() => {});
     throw error;
   }
@@ -149,7 +152,7 @@ async function start(
     }),
   };
   const tools =
-    config.tools && (await (await import('./tools.ts')).openTools(config, { serving, store, ...log }));
+    config.tools && (await (await import('./agents.ts')).openTools(config, { serving, store, ...log }));
   signal?.throwIfAborted();
   // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
   const server = await serve({ ...serving, tools: tools?.endpoint });
@@ -198,7 +201,7 @@ async function start(
 
 type Log = ReturnType<typeof openLog>;
 
-/** The log, the audit log, and the metrics that count what passes. */
+/** Opens the log, the audit log, and the metrics. */
 function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
   const secrets = operatorsSecrets(config);
   const maxLength = config.limits.unwrittenLogBytes;
@@ -221,7 +224,7 @@ function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
   return { logger, lastingLogger, auditOutput, telemetry };
 }
 
-/** The client of the bank. `reloadTls` reads its certificates again; null if there are none. */
+/** Creates the client of the bank. `reloadTls` reads its certificates again; null if there are none. */
 async function openBank(
   { bankTls, bankLimits }: Config,
   options: Pick<BankOptions, 'baseUrl' | 'callers' | 'rateLimiter' | 'traceCall'>,
@@ -253,7 +256,7 @@ async function openBank(
 
 const isInMemory = ({ state }: Config): boolean => parseStoreUrl(state.url).kind === 'memory';
 
-/** Warns of settings that are valid, and may surprise. */
+/** Warns of settings that are valid but may have surprising effects. */
 function warnOfSettings(
   config: Config,
   environment: CliContext['environment'],
@@ -269,7 +272,10 @@ function warnOfSettings(
     logger.warn('HTTPS_PROXY: bankql does not use it, and reaches the bank directly');
 }
 
-/** The payments and their store. A payment continues after its client has disconnected: the store is closed after the last one. */
+/**
+ * Opens the payments and their store. A payment continues after its client has disconnected, so the store is closed after the
+ * last payment.
+ */
 async function openPayments(
   { state, bankLimits, paymentWords }: Config,
   { bank, replica }: Pick<ServerOptions, 'bank'> & { readonly replica: string },
@@ -280,7 +286,7 @@ async function openPayments(
   const store = await openStore(state.url, { ...state, ...observing }).catch(stopStart());
   closers.push(async () => {
     await store.close();
-    // A write that was under way may have succeeded until then.
+    // Checked only now: a write that was in progress may have succeeded until then.
     for (const lost of store.unconfirmed())
       lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
   });
@@ -303,7 +309,7 @@ async function openPayments(
   return { store, payments };
 }
 
-/** What a log line says of an outcome that only this process knew. NOT_SENT: the bank executed nothing. */
+/** The members of the log line about an outcome that only this process knew. NOT_SENT: the bank executed nothing. */
 function lostOutcome({ id, trackId, outcome }: AttemptOutcome) {
   const { state = 'NOT_SENT', code, status } = outcome ?? {};
   return { payment: id, trackId, state, code, status };
@@ -319,7 +325,7 @@ export async function readPersisted(
   return { documents: await loadPersistedDocuments(persisted.path, rules), only: persisted.only };
 }
 
-/** The operator's secrets, which the text of an error may contain. */
+/** The operator's secrets, which the message of an error may contain. */
 function operatorsSecrets(config: Config): string[] {
   const { subscriptionKey, state, tracing, bankLimits, identity } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];

@@ -59,9 +59,8 @@ const begin = /-----BEGIN CERTIFICATE-----/g;
 const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
 /**
- * When the first certificate expires, in milliseconds since 1970.
- * Errors: an Error if the text has no certificate, which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one
- *         because it is indented or cut off.
+ * The time at which the first certificate expires, in milliseconds since 1970. Errors: an Error if the text has no certificate,
+ * which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one because it is indented or cut off.
  */
 function expiryOf(pem: Buffer): number {
   const text = pem.toString('latin1');
@@ -86,7 +85,10 @@ export function warnOfExpiry({ expiries }: BankTls, logger: Logger, now: number)
   }
 }
 
-/** Reloads the files when one of them changes. Shape: ends that. */
+/**
+ * Reloads the files when one of them changes.
+ * Shape: a function that ends this.
+ */
 export function watchBankTls(
   files: TlsFiles,
   reload: () => Promise<void>,
@@ -97,7 +99,7 @@ export function watchBankTls(
   const onChange = () => {
     reload().then(
       () => logger.info('the certificates for the bank have changed, and are used'),
-      // A certificate and its key are usually written one after the other: after the next change they may fit.
+      // A certificate and its key are usually written one after the other, so they may match after the next change.
       ({ message }: Error) =>
         logger.warn(
           { reason: message },

@@ -9,18 +9,18 @@ interface LogOutputOptions {
 }
 
 /**
- * A pipe takes this many bytes whole or not at all (POSIX: at least 512; Linux: 4096). Of a longer text it may take only a
- * part. Lines of another process, or of this process's other output, could then come before the rest.
+ * A pipe takes a text of up to this many bytes as a whole or not at all (POSIX: at least 512; Linux: 4096). It may take a part of
+ * a longer text, and lines of another process, or of this process's other output, could then come before the rest.
  */
 const maxAtomicWrite = 4096;
 
-/** The most that is written at once to a socket or a file, in bytes. */
+/** The maximum length of one write to a socket or a file, in bytes. */
 const maxWrite = 16_384;
 
-/** How long a line may wait for others that are written with it, in milliseconds. */
+/** The longest time for which a line may wait for others to be written with it, in milliseconds. */
 const maxWaitMs = 100;
 
-/** How long to wait for a busy reader, in milliseconds: with each synchronous line, and at the end of the process. */
+/** The longest time to wait for a busy reader, in milliseconds: with each synchronous line, and at the end of the process. */
 const maxReaderWaitMs = 1000;
 
 /** The delay before a failed write is retried, in milliseconds. */
@@ -42,9 +42,9 @@ export function openLogOutput(
   const longest = fstatSync(dest).isFIFO() ? maxAtomicWrite : maxWrite;
   let failure: Error | null = null;
   let isOver = false;
-  /** The time until which to wait for the reader; null while it reads. */
+  /** The time until which to wait for the reader; null while the reader takes lines. */
   let waitsUntil: number | null = null;
-  // By default each line would wait until it is written: a reader that has stopped would stop this process.
+  // By default, each line would wait until it is written, so a reader that has stopped would stop this process.
   const retryEAGAIN = () => {
     if (!sync && !isOver) return false;
     waitsUntil ??= performance.now() + maxReaderWaitMs;
@@ -73,14 +73,14 @@ export function openLogOutput(
   });
   return {
     stream,
-    /** Errors: why the last line was not written, if it was not. Known at once if `sync` is true. */
+    /** Errors: why the last line was not written, if it was not. With `sync`, this is known at once. */
     check(): void {
       if (failure !== null) throw failure;
     },
-    /** The process ends: writes what waits, unless nothing can be written. Never throws. */
+    /** Called when the process ends: writes the waiting lines, unless nothing can be written. Never throws. */
     end(): void {
       isOver = true;
-      // Not `flushSync`: it would try for ever to write to a full disk.
+      // `flushSync` is not used, because it would try for ever to write to a full disk.
       Object.assign(stream, { minLength: 0 }).write('');
     },
   };

@@ -3,8 +3,8 @@ import { messageOf } from '../errors.ts';
 import { createSerialQueue } from '../serial-queue.ts';
 
 /**
- * The effect of SIGHUP: reloads each source; null stands for a source that is not configured. If a source cannot be used, the
- * previous one stays in use, and the log says so. Requests and payments in progress notice nothing.
+ * Creates the effect of SIGHUP: it reloads each source; null stands for a source that is not configured. If a source cannot be
+ * used, the previous one stays in use, and the log says so. Requests and payments in progress are not affected.
  * Shape: a function that never rejects. Overlapping calls run one after the other.
  */
 export function createReload(

@@ -23,7 +23,7 @@ import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { contentOf, ErrorInSuccess, hasError, isRecord } from './tolerance.ts';
 
-/** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
+/** Content types with which banks also send JSON: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
 
 /** A deviation from the specification that bankql accepted, because its meaning is known. */
@@ -112,17 +112,17 @@ const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body.length === 0 || /^\s*$/.test(textOf({ body }));
 
 /**
- * Whether a body is empty and its head says so. If only the connection's end tells the body's, the answer may have been cut off
+ * Whether a body is empty and its head says so. If only the end of the connection ends the body, the answer may have been cut off
  * before its first byte.
  */
 const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
   status === 200 && body.length === 0 && isSaidToEnd(headers);
 
-/** Whether a PUT is answered with nothing but its status, as 204 has it. */
+/** Whether the answer to a PUT is nothing but its status, such as 204. */
 export const isEmptyResponse = (response: HttpResponse): boolean =>
   response.status !== partialContent && isBlank(response);
 
-/** An answer, and whether all of it keeps the contract. */
+/** An answer, and whether all of it matches the contract. */
 interface CheckedAnswer<T extends Operation> {
   readonly answer: Answer<T>;
   readonly isValid: boolean;
@@ -137,7 +137,7 @@ export interface UnreadableAnswer {
   readonly failure: string;
 }
 
-/** Receive what is found in answers. They must not throw. */
+/** Functions that receive findings about answers. They must not throw. */
 export interface AnswerReports {
   readonly onDrift?: ((drift: Drift) => void) | undefined;
   readonly onUnreadable?: ((answer: UnreadableAnswer) => void) | undefined;
@@ -169,7 +169,7 @@ export function plainReaderOf(operation: Operation): ReadPlainAnswer {
       return isRecord(operation, json) && validate(json) && !mayBeMisspelled(names, json) ? json : undefined;
     const list = json[envelope];
     if (!Array.isArray(list) || list.length > maxRecords || !list.every(validate)) return undefined;
-    // One record tells: a bank spells a name the same in all of them.
+    // One record is enough, because a bank spells a name the same in all records.
     return list.length > 0 && mayBeMisspelled(names, list[0]) ? undefined : list;
   };
 }
@@ -215,7 +215,7 @@ export function* readingAnswer<T extends Operation>(
   }
 }
 
-/** As `readingAnswer`, without pauses. */
+/** Like `readingAnswer`, but without pauses. */
 export const readAnswer = <T extends Operation>(
   call: PreparedCall<T>,
   response: HttpResponse,
@@ -264,7 +264,7 @@ function* validatingResponse<T extends Operation>(
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
 
-  // One record tells: a bank spells a name the same in all of them.
+  // One record is enough, because a bank spells a name the same in all records.
   const names =
     operation.answer === null
       ? []
@@ -302,7 +302,7 @@ function* validatingResponse<T extends Operation>(
   return { answer: answer as Answer<T>, isValid: violations === 0 };
 }
 
-/** Values that break the contract, and entries of a list within a record, that an answer may have. */
+/** The maximum number of values in an answer that do not match the contract, and of entries of a list within a record. */
 const maxViolations = 1000;
 export const maxListLength = 10_000;
 
@@ -323,12 +323,9 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
-/**
- * An error that replaces a value of a record at any depth, or that the bank wrote there; null if the whole record matches
- * the contract.
- */
+/** The first error in a record at any depth, in place of a value; null if the whole record matches the contract. */
 export function brokenValueIn(record: unknown): Error | null {
-  // A work list instead of recursion: the bank decides how deeply the record is nested.
+  // A work list is used instead of recursion, because the bank decides how deeply the record is nested.
   const values = [record];
   for (const value of values) {
     if (value instanceof Error) return value;
@@ -340,7 +337,7 @@ export function brokenValueIn(record: unknown): Error | null {
   return null;
 }
 
-/** A field's name without its place in a list, so that it can be counted. */
+/** The path of a field without positions in lists, so that drifts can be counted. */
 const fieldPath = (path: Path) => path.filter((key) => typeof key !== 'number').join('.');
 
 const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>

@@ -11,7 +11,7 @@ export interface CircuitBreakerOptions {
   readonly threshold: number;
   /** Answers that take longer count as slow; in milliseconds, by the kind of the operation. If omitted, no answer is slow. */
   readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
-  /** How long the breaker stays open before a trial call, in milliseconds. */
+  /** The time for which the breaker stays open before a trial call, in milliseconds. */
   readonly openMs?: number | undefined;
   /** Called when an operation's breaker opens, with the reason, or closes, with null. */
   readonly onChange?:
@@ -61,7 +61,7 @@ export class CircuitBreaker {
     const fault = this.#faultOf(result);
     const saysNothing = fault === null && result instanceof TransportFailure;
     if (this.#state === 'half-open') {
-      // If the trial call says nothing about the bank, the next call is the trial.
+      // If the result of the trial call says nothing about the bank, the next call is the trial.
       if (saysNothing) this.#change('open');
       else if (fault !== null) this.#open(fault);
       else this.#close();
@@ -80,7 +80,7 @@ export class CircuitBreaker {
     this.#judge();
   }
 
-  /** How the bank failed; null if it did not. */
+  /** The fault of the bank; null if there is none. */
   #faultOf(result: HttpResult): BreakerReason | null {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;

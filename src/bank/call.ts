@@ -25,7 +25,7 @@ import type { Reader, ReadResult } from './shared-reads.ts';
 import type { Target } from './target.ts';
 import { describeTlsFailure } from './tls.ts';
 
-/** How much of an unknown Content-Encoding an error shows, in characters. */
+/** The maximum length of an unknown Content-Encoding in an error, in characters. */
 const maxShownEncoding = 40;
 const noReaders: Reader[] = [];
 const noTimeLeft = 'the operation has no time left';
@@ -45,36 +45,38 @@ export class Call<T extends Operation = Operation>
   readonly keepDigits: boolean;
   credentials: RequestCredentials;
   trackId: string | null;
-  /** How often it was sent before. */
+  /** The number of earlier attempts. */
   resendCount = 0;
-  /** Who may join it, and the key by which they find it: see SharedReads. */
+  /** The group of readers that may share the call (see SharedReads). */
   group = '';
   key = '';
-  /** Nobody joins it later: if the bank hangs, a new call may be answered. By performance.now(). */
+  /**
+   * The time until which other readers may share the call, by performance.now(). If the bank hangs, a new call may be answered.
+   */
   joinableUntil = 0;
-  /** The bytes of its answer, until they are parsed. */
+  /** The bytes of the answer, until they are parsed. */
   arrived = 0;
   waitsFor: GateEntry['waitsFor'] = [];
   places: GateEntry['places'] = [];
-  /** When the last of its readers gives up. */
+  /** The latest deadline of the readers. */
   deadline = 0;
   readers: Reader[] = noReaders;
-  /** For whom it counts at the gate, and is parsed. */
+  /** The caller for whom the call counts at the gate and is parsed. */
   countedAs: Caller;
-  /** Whether it has ended, also for its readers. */
+  /** Whether the call has ended, for its readers too. */
   isOver = false;
-  /** The operation that began it, in whose async context it is reported. */
+  /** The operation that began the call, in whose async context the call is reported. */
   #begunBy: OperationDeadline | null = null;
   #headers: string[];
   #beforeStart: (() => void) | null = null;
   /** Whether its answer is parsed and may be shared, and it may be tried again; otherwise it is sent once, and its reader gets the response. */
   #isRead = true;
-  /** Whether it waits at the gate. */
+  /** Whether the call waits at the gate. */
   #isWaiting = false;
   #begunAt = 0;
   #attemptBegunAt = 0;
   #enteredAt = 0;
-  /** The breaker's state when the attempt began; null if the breaker let nothing through. */
+  /** The breaker's state when the attempt began; null if the breaker refused the attempt. */
   #generation: number | null = 0;
   #trace: CallTrace | null = null;
   /** Set just before the request is written: callbacks with another controller are those of an earlier attempt. */
@@ -108,7 +110,7 @@ export class Call<T extends Operation = Operation>
     return this.target.services.gateways;
   }
 
-  /** The request as undici takes it. */
+  /** The request in the form for undici. */
   get request(): HttpRequest {
     const { operation, services } = this.target;
     return {
@@ -188,7 +190,7 @@ export class Call<T extends Operation = Operation>
       return;
     }
     this.#isWaiting = true;
-    // Some may be refused on the way.
+    // A reader may be refused in the loop.
     for (const reader of this.readers)
       if (this.#isWaiting && this.readers.includes(reader)) lane.gate.ask(this, reader.caller);
   }
@@ -196,7 +198,7 @@ export class Call<T extends Operation = Operation>
   enter(): void {
     const { lane } = this.target;
     this.#enteredAt = performance.now();
-    // If its turn came too late, it was the wait that took the time, not the bank.
+    // If the call's turn came too late, the wait used up the time, not the bank.
     if (this.#isTooLate(this.#enteredAt)) {
       lane.gate.leave(this);
       return;
@@ -205,7 +207,7 @@ export class Call<T extends Operation = Operation>
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
-  /** It waits no longer in this caller's turn. */
+  /** Called by the gate: the call does not wait for this caller any more. */
   refuse(caller: Caller): void {
     const failure = this.#shed();
     for (const reader of this.readers) if (reader.caller === caller) this.#part(reader, failure, failure);
@@ -268,7 +270,7 @@ export class Call<T extends Operation = Operation>
   }
 
   onResponseError(controller: Dispatcher.DispatchController | null | undefined, error: Error): void {
-    // A request that was never started has no controller.
+    // The controller is missing if the request was never started.
     if ((controller ?? null) !== this.#controller) return;
     const { lane, services } = this.target;
     lane.gate.leave(this);
@@ -277,7 +279,7 @@ export class Call<T extends Operation = Operation>
     if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
       this.#stopReading(`the answer is longer than ${services.maxBodyBytes} bytes`);
     } else if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-      // The bank answered, with a status that undici does not pass on.
+      // The bank did answer, but undici does not pass on the status.
       this.#end(this.#failure('refused', `its headers are longer than ${maxHeaderSize} bytes`));
     } else {
       const message =
@@ -295,7 +297,7 @@ export class Call<T extends Operation = Operation>
     controller?.abort(new Error(message));
   }
 
-  /** Ends the call, wherever it is. */
+  /** Ends the call in any of its states. */
   #giveUp(failure: TransportFailure): void {
     const controller = this.#controller;
     if (this.#isWaiting) {
@@ -303,7 +305,7 @@ export class Call<T extends Operation = Operation>
       this.target.lane.gate.cancel(this);
     }
     if (this.#hasEnded) {
-      // It waits for its second attempt, or for time to parse its answer.
+      // The call waits for its second attempt, or for time to parse its answer.
       this.#finish(failure);
       return;
     }
@@ -333,7 +335,7 @@ export class Call<T extends Operation = Operation>
       refusedReads.note(result);
     if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result, now);
     this.#report(result, now);
-    // The operation may end while its call is reported.
+    // Reporting a call may end the operation.
     if (this.isOver) return;
     const isFirst = this.#isRead && this.resendCount === 0;
     if (isFirst) retries.noteFirstAttempt();
@@ -392,7 +394,9 @@ export class Call<T extends Operation = Operation>
     this.target.services.reads.settle(this, result, error);
   }
 
-  /** undici and the tables of open calls may know the call for longer: it must not lead to its operation and its credentials. */
+  /**
+   * undici and the tables of open calls may refer to the call for longer, so it must not refer to its operation and credentials.
+   */
   release(): void {
     this.#begunBy = null;
     this.credentials = noCredentials;

@@ -34,15 +34,15 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
-  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  /** The answers of gateways in front of the bank (default: those that bankql knows without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** The share of reads that may be tried again; 0 for none, a tenth by default. */
   readonly retryShare?: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
   readonly breakerThreshold: number;
-  /** How long an open breaker waits before one call may try, in milliseconds. */
+  /** The time for which an open breaker waits before a trial call, in milliseconds. */
   readonly breakerOpenMs?: number | undefined;
-  /** The callers, for whom calls are counted (default: those of this client alone). */
+  /** The callers for whom calls are counted (default: those of this client alone). */
   readonly callers?: Callers;
   /** Limits the REST calls of each caller (default: no limit). */
   readonly rateLimiter?: RateLimiter | null;
@@ -66,10 +66,7 @@ interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> 
 
 /** The bank, called as the specification says. Knows nothing of GraphQL. */
 export interface BankClient {
-  /**
-   * Checks a call and makes its request; nothing is sent.
-   * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
-   */
+  /** Checks a call and creates its request, without sending it. Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS. */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
   /**
    * Takes a call from its caller's rate limit; null if there is no limit. Reads and writes do it themselves, also if a read is
@@ -93,7 +90,7 @@ export interface BankClient {
     input: CallInput<T>,
     limits?: ReadLimits,
   ): Promise<BankRead<Answer<T>>>;
-  /** As `read`; the answer alone. */
+  /** Like `read`, but returns only the answer. */
   readAnswer<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: CallInput<T>,
@@ -119,7 +116,7 @@ export interface BankClient {
    * Errors: those of the update; BANK_TIMEOUT if it waited too long, and nothing was written.
    */
   readonly update: UpdateQueue['run'];
-  /** The number of calls in progress: reads or writes, whichever are more. */
+  /** The number of calls in progress: the reads or the writes, whichever number is greater. */
   held(): number;
   /** The connections in use by each bank operation, and the waiting calls. */
   poolUsage(): readonly PoolUsage[];
@@ -134,7 +131,7 @@ const usedUp = ({ id }: Operation, retryAfter: number) =>
     retryAfter,
   });
 
-/** An answer is slow if it takes this part of its deadline. */
+/** The part of its deadline from which on an answer counts as slow. */
 const slowPart = 0.8;
 
 /** The statuses with which a bank refuses a write: it changed nothing. */
@@ -188,7 +185,7 @@ export function createBankClient(options: BankOptions): BankClient {
 
   function prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T> {
     const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
-    // The row of this operation: it has its type.
+    // The row belongs to this operation, so it has its type.
     const target = targets.get(operation) as Target<T> | undefined;
     if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
     return new Call(
@@ -205,7 +202,7 @@ export function createBankClient(options: BankOptions): BankClient {
     const now = performance.now();
     const operationDeadline = new OperationDeadline({ deadline: now + limitMs });
     return new Promise((resolve, reject) => {
-      // A reader of a response gets an HttpResponse.
+      // The reader of a response receives an HttpResponse.
       const take = resolve as (response: unknown) => void;
       const limits = { operationDeadline };
       call.begin(
@@ -228,7 +225,7 @@ export function createBankClient(options: BankOptions): BankClient {
     }
   };
 
-  /** Reads are keyed by their request, so the answer has this operation's type. */
+  /** Reads are identified by their request, so the answer has this operation's type. */
   function read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: CallInput<T>,

@@ -3,22 +3,22 @@ import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type Caller, type Callers, type Identity, nobody } from '../load/callers.ts';
 
-/** The credentials that a caller sends to the bank, null where the caller gave none; and what else is known of the caller. */
+/** The credentials that a caller sends to the bank, null for those that are absent, and other facts about the caller. */
 export interface Credentials {
   readonly subscriptionKey: string | null;
   readonly authProviderName: string | null;
   readonly authId: string | null;
-  /** Whether the caller's identity is proven. The subscription key is then the operator's, and does not identify the caller. */
+  /** Whether the caller's identity is verified. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
   /** Whether the caller may make payments (default: it may). */
   readonly mayPay?: boolean;
-  /** Under whose name it is counted. Absent if it is not known how the caller got these credentials. */
+  /** The identity under which the caller is counted. Absent if the origin of the credentials is unknown. */
   readonly identity?: Identity;
-  /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
+  /** The claims of a verified token that the configuration needs, if the token has them. They are not sent to the bank. */
   readonly claims?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The header that carries each of them, in the specification's spelling. */
+/** The header of each credential, in the specification's spelling. */
 export const credentialHeaders = {
   subscriptionKey: 'Ocp-Apim-Subscription-Key',
   authProviderName: 'Auth-Provider-Name',
@@ -72,7 +72,7 @@ function credentialHeadersFor(operation: Operation, credentials: Credentials): s
   return headers;
 }
 
-/** The credentials to redact from a bank's texts. Shorter values are left in: ordinary words may contain them. */
+/** The credentials to redact from a bank's texts. Shorter values are not redacted, because ordinary words may contain them. */
 export const secretsOf = ({ subscriptionKey, authProviderName, authId }: Credentials): string[] =>
   [subscriptionKey, authProviderName, authId].filter(
     (value): value is string => typeof value === 'string' && value.length >= 4,
@@ -93,7 +93,7 @@ export class RequestCredentials implements Credentials {
   readonly isProven: boolean;
   readonly mayPay: boolean;
   readonly claims: Credentials['claims'];
-  /** For whom its calls count. */
+  /** The caller for whom the calls count. */
   readonly caller: Caller;
   readonly #headers = new Map<Operation, string[]>();
   #id: string | null = null;
@@ -109,7 +109,10 @@ export class RequestCredentials implements Credentials {
     this.caller = caller;
   }
 
-  /** Identifies callers by all three of their credentials, byte for byte. It contains them: nothing that outlives the request keeps it. */
+  /**
+   * Identifies callers by all three of their credentials, byte for byte. It contains them, so nothing may keep it after the
+   * request.
+   */
   get id(): string {
     this.#id ??= JSON.stringify(credentialsIn(this));
     return this.#id;
@@ -121,7 +124,7 @@ export class RequestCredentials implements Credentials {
     return this.#keyId;
   }
 
-  /** All headers of an operation but the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
+  /** All headers of an operation except the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
   headersOf(operation: Operation): string[] {
     return this.#headers.get(operation) ?? this.#buildHeaders(operation);
   }

@@ -1,15 +1,15 @@
 import { AsyncResource } from 'node:async_hooks';
 import { TransportFailure } from './http-message.ts';
 
-/** Something that waits, and can be told to stop waiting. */
+/** An object that waits, and can be told to stop waiting. */
 export interface Waiter {
-  /** When it gives up, in milliseconds of performance.now(): at the latest when its operation ends. */
+  /** The time at which the waiter gives up, by performance.now() in milliseconds: at the latest when its operation ends. */
   readonly deadline: number;
   onEnd(failure: TransportFailure): void;
 }
 
 interface OperationDeadlineOptions {
-  /** When waiters give up, in milliseconds of performance.now(); never if omitted. */
+  /** The deadline of the waiters, in milliseconds of performance.now(); none if omitted. */
   readonly deadline?: number;
   /** Waiters give up when this signal is aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -25,13 +25,13 @@ const never = Number.POSITIVE_INFINITY;
  * context of whoever opened the connection.
  */
 export class OperationDeadline extends AsyncResource {
-  /** When waiters give up, in milliseconds of performance.now(). */
+  /** The deadline of the waiters, in milliseconds of performance.now(). */
   readonly deadline: number;
   readonly #signal: AbortSignal | undefined;
   readonly #waiters = new Set<Waiter>();
   readonly #onAbort = () => this.#endAll('cancelled', 'the caller left', never);
   #timer: NodeJS.Timeout | undefined;
-  /** When the timer fires. */
+  /** The time for which the timer is set. */
   #timerAt = never;
   #isCancelled = false;
 
@@ -71,7 +71,7 @@ export class OperationDeadline extends AsyncResource {
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  /** Sets the timer to this time, which is earlier than that of a timer that is set. */
+  /** Sets the timer to this time, which is earlier than that of an existing timer. */
   #setTimer(at: number): void {
     clearTimeout(this.#timer);
     this.#timerAt = at;

@@ -13,10 +13,10 @@ import {
 import { errorDetailsOf, idsIn, type PreparedCall } from './request.ts';
 import { codeName, errorName, errorWords } from './tolerance.ts';
 
-/** The longest wait that bankql passes on, in seconds. */
+/** The maximum of `retryAfter`, in seconds. */
 const maxRetryAfterSeconds = 60;
 
-/** The error for a call without a whole answer. */
+/** The error for a call without a complete answer. */
 export function mapTransportFailure(call: PreparedCall, failure: TransportFailure): BankqlError {
   const { id, kind } = call.operation;
   const error = (code: ErrorCode, message: string, more: ErrorDetails = {}) =>
@@ -75,7 +75,7 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
     );
   if (refusal === 'operator key') {
     const message = `A gateway of the bank does not accept bankql's own subscription key for ${operation}. Only bankql's operator can change it.`;
-    // BANK_ERROR would say that a write may have been executed.
+    // BANK_ERROR is not used for a write, because it would say that the write may have been executed.
     return kind === 'read'
       ? error('BANK_ERROR', message)
       : error('BANK_UNAVAILABLE', message, { retryAfter: maxRetryAfterSeconds });
@@ -109,8 +109,8 @@ const isRedirectStatus = (status: number): boolean => status >= 300 && status < 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * What is wrong with an answer that is neither a success nor a refusal by the bank, for operators; null for any other answer. Callers
- * do not see where a redirect points.
+ * The fault of an answer that is neither a success nor a refusal by the bank, for operators; null for any other answer. Callers
+ * do not see the target of a redirect.
  */
 export function describeFault(call: PreparedCall, response: HttpResponse): string | null {
   if (isRedirectStatus(response.status)) return describeRedirect(call, response);
@@ -122,7 +122,7 @@ export function describeFault(call: PreparedCall, response: HttpResponse): strin
 
 const foreignPage = 'a page with status 404, which something between bankql and the bank has sent';
 
-/** Whether a 404 is neither JSON nor empty nor a short text: gateways and web servers answer so for every path. */
+/** Whether a 404 has a body other than JSON or a short text: gateways and web servers give such an answer for every path. */
 function isForeignPage({ status, headers, body }: HttpResponse): boolean {
   if (status !== 404) return false;
   if (body.length === 0) {
@@ -211,7 +211,7 @@ function waitIn(response: HttpResponse): ErrorDetails {
 /** The longest error body that is parsed, in bytes. Parsing takes up to 0.5 microseconds for each byte. */
 export const maxErrorLength = 65_536;
 
-/** How much of the bank's text an error shows, in characters. */
+/** The maximum length of the bank's text in an error, in characters. */
 const maxTextLength = 500;
 
 /** The body of an error: its words, and the bank's code for its reason, if it has one. */
@@ -222,7 +222,7 @@ interface ErrorBody {
 
 const nothing: ErrorBody = { words: '', code: null };
 
-/** Parsed error bodies. The report of an attempt and its error both need the body; it is parsed once. */
+/** Parsed error bodies, by response. Both the report of an attempt and its error need the body, which is parsed once. */
 const bodies = new WeakMap<HttpResponse, ErrorBody>();
 
 const bodyOf = (response: HttpResponse): ErrorBody =>
@@ -244,7 +244,7 @@ function read(text: string): ErrorBody {
   try {
     json = JSON.parse(text);
   } catch {
-    // The body is not JSON. Plain text is kept, markup is not.
+    // The body is not JSON: plain text is used, markup is not.
     return { words: text.trimStart().startsWith('<') ? '' : text, code: null };
   }
   if (typeof json === 'string') return { words: json, code: null };
@@ -262,7 +262,7 @@ export function bankText(
   secrets: readonly string[],
   known: readonly string[] = [],
 ): string {
-  // Only the beginning is searched for secrets: much less of it is shown.
+  // Only the beginning is searched for secrets, because much less of it is shown.
   const words = redact(bodyOf(response).words, secrets, 20 * maxTextLength, known);
   return shorten(words.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim(), maxTextLength);
 }
@@ -311,7 +311,7 @@ export function redact(
   maxLength: number,
   known: readonly string[] = [],
 ): string {
-  // Longest first, because a secret may be the beginning of a longer one.
+  // The longest come first, because a secret may be the beginning of a longer one.
   const sorted = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length);
   const longest = sorted[0]?.length;
   if (longest === undefined) return text.slice(0, maxLength);
@@ -329,11 +329,11 @@ export function redact(
 
 /** Whether the secret at this index of the text is part of a known text there. */
 function isWithin(known: string, secret: string, text: string, index: number): boolean {
-  // Look for the known text at every position where it would cover the secret.
+  // Searches for the known text at every position where it would cover the secret.
   const start = Math.max(0, index + secret.length - known.length);
   return known.length >= secret.length && text.slice(start, index + known.length).includes(known);
 }
 
-/** Finds any of these texts. */
+/** A pattern that matches any of these texts. */
 const patternOf = (texts: readonly string[]): RegExp =>
   new RegExp(texts.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');

@@ -2,27 +2,30 @@ import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
 import { uses } from '../load/capacity.ts';
 
-/** A call that asks for a place among the calls in progress. */
+/** A call that asks the gate for permission to start. */
 export interface GateEntry {
   /** Its bank operation. */
   readonly operation: { readonly id: string };
-  /** Set by the gate: the callers that it waits for; empty if it does not wait. */
+  /** Set by the gate: the callers for which the call waits; empty if it does not wait. */
   waitsFor: readonly CallerQueue[];
-  /** Set by the gate: the counts that include it while it is in progress. */
+  /** Set by the gate: the counts that include the call while it is in progress. */
   places: readonly Count[];
-  /** Set by the gate, before the call enters: whose call it counts as. */
+  /** Set by the gate before the call enters: the caller for whom the call counts. */
   countedAs: Caller;
-  /** Called when the call may start. It has to `leave`. Should not throw. */
+  /** Called when the call may start. The call must then `leave`. Should not throw. */
   enter(): void;
-  /** Called if too many calls wait. It waits for this caller no longer, but still for the others that joined it. */
+  /** Called if too many calls wait. The call does not wait for this caller any more, but still for its other callers. */
   refuse(caller: Caller): void;
 }
 
-/** How many of certain calls are in progress, and how many wait. All counts have one class, because each call passes several. */
+/**
+ * The number of certain calls in progress, and the number of waiting ones. All counts have one class, because each call passes
+ * several.
+ */
 class Count {
   taken = 0;
   waiting = 0;
-  /** How many have had to wait so far. */
+  /** The number of calls that have had to wait so far. */
   waits = 0;
   readonly most: number;
 
@@ -36,12 +39,12 @@ export interface OperationUsage extends Pick<Count, 'taken' | 'waiting' | 'waits
   readonly operation: string;
 }
 
-/** A proven caller, or all unproven callers of one remote address. */
+/** A verified caller, or all unverified callers of one network address. */
 interface Group {
   readonly count: Count;
-  /** The calls of the group by bank operation; null for a proven caller, to whom only the operation's own limit applies. */
+  /** The calls of the group by bank operation; null for a verified caller, for whom only the operation's own limit applies. */
   readonly operations: Map<string, Count> | null;
-  /** The callers that wait; the first one is served next. */
+  /** The waiting callers; the first one is served next. */
   readonly waiting: Set<CallerQueue>;
 }
 
@@ -57,13 +60,13 @@ interface CallerQueue {
 }
 
 interface GateOptions {
-  /** How many calls may be in progress at the same time. */
+  /** The maximum number of calls in progress. */
   readonly max: number;
-  /** How many may wait. A call that several callers wait for counts once for each. */
+  /** The maximum number of waiting calls. A call that several callers wait for counts once for each. */
   readonly maxWaiting: number;
 }
 
-/** The part of the calls that one caller, or all unproven callers of one remote address, may have in progress. */
+/** The part of the calls that one caller, or all unverified callers of one network address, may have in progress. */
 const { cap: callerShare } = uses.connections;
 /**
  * The part of the calls that one bank operation may have in progress: more than a caller's share, so that one caller cannot use all
@@ -105,7 +108,7 @@ export class Gate {
   /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, Count>();
   readonly #queues = new WeakMap<Caller, CallerQueue>();
-  /** By the proven caller, or the peer of unproven ones. */
+  /** By the verified caller, or by the network address of unverified callers. */
   readonly #groups = new WeakMap<Caller, Group>();
   /** The groups with waiting calls; the first one is served next. */
   readonly #waiting = new Set<Group>();
@@ -127,7 +130,7 @@ export class Gate {
     });
   }
 
-  /** How many calls are in progress. */
+  /** The number of calls in progress. */
   get held(): number {
     return this.#all.taken;
   }
@@ -143,13 +146,13 @@ export class Gate {
     if (entry.waitsFor.length > 0) this.ask(entry, caller);
   }
 
-  /** A caller does not wait for a call any more. */
+  /** Removes a caller from a waiting call. */
   part(entry: GateEntry, caller: Caller): void {
     const queue = entry.waitsFor.find((waiting) => waiting.caller === caller);
     if (queue !== undefined) this.#dequeue(entry, queue);
   }
 
-  /** Nobody waits for a call any more. Returns whether it waited. */
+  /** Removes a call for which nobody waits any more. Returns whether it was waiting. */
   cancel(entry: GateEntry): boolean {
     const { waitsFor } = entry;
     for (const queue of waitsFor) this.#dequeue(entry, queue);

@@ -6,7 +6,7 @@ import { comparableTextOf, type HttpResponse, isSaidToEnd } from './http-message
  * They are compared as a whole: one more member, and the answer may be about the payment. Reads and payments use the same list.
  */
 
-/** What a gateway refuses. `operator key`: the subscription key in BANK_SUBSCRIPTION_KEY, which is not the caller's. */
+/** The thing that a gateway refuses. `operator key`: the subscription key in BANK_SUBSCRIPTION_KEY, which is not the caller's. */
 export type GatewayRefusal = 'rate limit' | 'operator key' | 'credentials';
 
 /** Matches a whole text, in which `#` stands for digits. */
@@ -103,7 +103,7 @@ export interface GatewayOptions {
   readonly hasOperatorKey?: boolean | undefined;
 }
 
-/** Longer bodies are not read, in bytes. */
+/** The maximum length of a body that is read, in bytes. */
 const maxLength = 4096;
 
 /** A plain value of a body: the name of its member, without `-`, `_` and case, and the value as a text. */
@@ -130,7 +130,7 @@ export class GatewayAnswers {
     if (status === 401 && !areKnownChallenges(headers['www-authenticate'])) return null;
     const said = readAnswer(response);
     if (said === null) return null;
-    // A name may say what the text does not: {"executed":"Unauthorized"}.
+    // The name of a member may contradict its text: {"executed":"Unauthorized"}.
     const isPlain = said.names.every((name) => refusalName.test(name));
     const meanings: GatewayRefusal[] = [];
     for (const leaf of said.leaves) {
@@ -153,13 +153,13 @@ export class GatewayAnswers {
     { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
   ): GatewayRefusal | null {
     if (!this.#notSent.some((pattern) => pattern.test(text))) return null;
-    // A 403 is about a quota if it says when to come back.
+    // A 403 concerns a quota if it has a Retry-After.
     const isLimit = status === 429 || (status === 403 && headers['retry-after'] !== undefined);
     return isLimit ? 'rate limit' : 'credentials';
   }
 }
 
-/** The answers that are known without settings. */
+/** The answers that bankql knows without settings. */
 export const knownGatewayAnswers = new GatewayAnswers();
 
 /** A body: its texts, numbers and other plain values, and the names of all of its members, also of those without a value. */
@@ -168,7 +168,7 @@ interface Said {
   readonly names: string[];
 }
 
-/** Reads a body; null if it may hold something that is not read. */
+/** Reads a body; null if the body may contain parts that are not read. */
 function readAnswer(response: Pick<HttpResponse, 'headers' | 'body'>): Said | null {
   const text = comparableTextOf(response, maxLength);
   const said: Said = { leaves: [], names: [] };
@@ -205,7 +205,7 @@ const foldName = (name: string): string => name.replaceAll(/[-_ ]/g, '').toLower
 
 const statusName = /^(?:http)?(?:status|statuscode|code|errorcode|error)$/;
 const timeName = /^(?:time|timestamp|date|datetime|retryafter)$/;
-/** How banks and gateways name the id of a request, with separators or without. */
+/** The names that banks and gateways give to the id of a request, with separators or without. */
 export const requestIdNames = '(?:(?:x[-_]?)?(?:request|correlation)|trace|activity)[-_]?id';
 const idName = new RegExp(`^${requestIdNames}$`);
 const textName = /^(?:message|title|details?|description|errordescription|reason|fault|errors|path)$/;
@@ -219,7 +219,7 @@ function saysNothing([name, value]: Leaf, status: number): boolean {
   if (statusName.test(name))
     return value === String(status) || foldName(value) === foldName(STATUS_CODES[status] ?? '');
   if (timeName.test(name)) return /^\d[\d:.,TZ+ -]{0,39}$/.test(value);
-  // Spring Boot's BasicErrorController sends both.
+  // Spring Boot's BasicErrorController sends both members.
   if (status === 401 && name === 'message') return value === '';
   if (status === 401 && name === 'path') return /^\/[\w./~%:-]*$/.test(value);
   return idName.test(name) && /^(?=.*\d)[\w.:/+=-]{1,128}$/.test(value);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ExpectedError } from '../errors.ts';
 
-/** A request as it goes over the wire. */
+/** A request as it is sent. */
 export interface HttpRequest {
   readonly origin: string;
   readonly method: 'GET' | 'PUT' | 'POST';
@@ -11,22 +11,22 @@ export interface HttpRequest {
   readonly body: string | null;
 }
 
-/** An answer as it came over the wire. */
+/** An answer as it was received. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** How long the bank took, from the call getting its connection to the last byte, in milliseconds. */
+  /** The time that the bank took, from the call getting its connection to the last byte, in milliseconds. */
   readonly milliseconds: number;
 }
 
 const emptyBody = Buffer.alloc(0);
 
-/** An answer whose body arrives. It is whole once it has ended. */
+/** An answer whose body is arriving. It is complete after `end`. */
 export class IncomingResponse implements HttpResponse {
   readonly status: number;
   readonly headers: HttpResponse['headers'];
-  /** Until the end, its first `#size` bytes are the body so far. */
+  /** The body. Until the end, its first `#size` bytes are the part that has arrived. */
   body: Buffer = emptyBody;
   milliseconds = 0;
   #size = 0;
@@ -51,7 +51,7 @@ export class IncomingResponse implements HttpResponse {
     this.#size = size;
   }
 
-  /** The answer ends with what arrived of its body, after this time. */
+  /** Called when the body is complete, after this time. */
   end(milliseconds: number): HttpResponse {
     if (this.body.length > this.#size) this.body = this.body.subarray(0, this.#size);
     this.milliseconds = milliseconds;
@@ -95,7 +95,10 @@ export function encodingOf(contentEncoding: string | string[]): string | null {
   return /^(identity)?$/i.test(encoding) || decoderOf(encoding) !== null ? null : encoding;
 }
 
-/** A body of this charset in UTF-8; as it is, if the charset is not known. Errors: TypeError, if the body is not in the charset. */
+/**
+ * A body of this charset, converted to UTF-8; unchanged if the charset is unknown. Errors: TypeError if the body is not in the
+ * charset.
+ */
 export function inUtf8(body: Buffer, charset: string): Buffer {
   const decoder = decoderOf(charset);
   return decoder === null ? body : Buffer.from(decoder.decode(body));
@@ -177,5 +180,5 @@ export class TransportFailure extends ExpectedError {
   }
 }
 
-/** The outcome of a request: a failure is returned, not thrown. */
+/** The outcome of a request. A failure is returned, not thrown. */
 export type HttpResult = HttpResponse | TransportFailure;

@@ -5,7 +5,7 @@ const maxLength = 128;
 /** Most ids are plain ASCII and need neither the checks below nor an encoding. */
 export const plainId = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$/;
 
-/** Separators, and whatever a proxy or a router might take for one after decoding. */
+/** Separators, and characters that a proxy or a router might take for one after decoding. */
 const forbidden = /[/\\%?#;\p{Cc}\p{Cf}]/u;
 
 /** Why a text cannot be an id; null if it can. */

@@ -1,7 +1,7 @@
 /** The most values in an answer's JSON, and records in its list. This number takes about 100 ms to parse and check. */
 export const maxValues = 250_000;
 export const maxRecords = 50_000;
-/** Shorter bodies, in bytes, are not counted: a value takes two at least. */
+/** The length of a body, in bytes, below which its values are not counted, because a value has at least two bytes. */
 const countedLength = 2 * maxValues;
 
 const quote = 0x22;
@@ -26,8 +26,8 @@ export function whatTakesTooLong(json: Uint8Array): string | null {
 }
 
 /**
- * How many values there are at most: what stands in strings counts too. Bytes are read four at a time; those before and behind the
- * words of four may all begin values.
+ * An upper bound of the number of values, because characters in strings count too. Bytes are read four at a time; those before
+ * and after the words of four may all begin values.
  */
 function mostValues({ buffer, byteOffset, length }: Uint8Array): number {
   const start = Math.ceil(byteOffset / 4) * 4;

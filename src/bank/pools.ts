@@ -3,7 +3,7 @@ import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Gate, type OperationUsage } from './gate.ts';
 import { createConnector, tlsOptions } from './tls.ts';
 
-/** How the bank is reached if the connection is not a direct one. */
+/** The connection to the bank, if it is not a direct one. */
 interface NetworkOptions {
   /** The client certificate, and the authorities for the bank's certificate. Node's authorities by default. */
   readonly secureContext?: SecureContext | undefined;
@@ -13,17 +13,17 @@ interface NetworkOptions {
 
 export interface PoolOptions {
   readonly origin: string;
-  /** Calls that are under way at the same time, for reads and for writes each. */
+  /** The maximum number of calls in progress, for reads and for writes each. */
   readonly connections: number;
-  /** How many calls may wait until others end, for reads and for writes each; without a bound if omitted. */
+  /** The maximum number of waiting calls, for reads and for writes each; unlimited if omitted. */
   readonly waitingCalls?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How often kept connections are replaced, in milliseconds: the bank's name may have another address by then. */
+  /** The maximum age of kept connections, in milliseconds: later the bank's name may have another address. */
   readonly connectionMaxAgeMs?: number | undefined;
   /** Whether connections for reads are kept for the next read; true by default. Connections for writes are never kept. */
   readonly keepAlive?: boolean | undefined;
-  /** The longest answer, in bytes. */
+  /** The maximum length of an answer, in bytes. */
   readonly maxBodyBytes: number;
   /** If omitted, connections go directly to the bank, and Node's certificates apply. */
   readonly network?: NetworkOptions | undefined;
@@ -41,21 +41,21 @@ export interface Lane {
   readonly gate: Gate;
   /** The pool for a call that starts at this time. */
   dispatcherAt(now: number): Dispatcher;
-  /** Says why there is no connection. */
+  /** The message if there is no connection. */
   readonly noConnection: string;
 }
 
 /** The connections to the bank. */
 export interface Lanes {
   readonly reads: Lane;
-  /** For writes and payments. */
+  /** The connections for writes and payments. */
   readonly writes: Lane;
   usage(): readonly PoolUsage[];
-  /** The number of calls in progress: reads or writes, whichever are more. */
+  /** The number of calls in progress: the reads or the writes, whichever number is greater. */
   held(): number;
   /** Opens new connections with these certificates from now on. Earlier connections get no further calls. */
   useTls(secureContext: SecureContext): void;
-  /** Ends what is under way. Nothing is sent any more. */
+  /** Ends all calls in progress. Nothing is sent any more. */
   close(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export function createLanes(options: PoolOptions): Lanes {
     return {
       gate: new Gate({ max: connections, maxWaiting: waitingCalls }),
       dispatcherAt(now: number) {
-        // Instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
+        // Used instead of undici's `clientTtl`, which reads the clock at each call for each connection in use.
         if (now - openedAt >= connectionMaxAgeMs) renew();
         return dispatcher;
       },

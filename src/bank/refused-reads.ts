@@ -4,7 +4,7 @@ import { comparableTextOf, type HttpResponse, isSaidToEnd } from './http-message
 
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
-/** The most refusals that are kept, and the longest body of one, in bytes. */
+/** The maximum number of refusals that are kept, and the maximum length of the body of one, in bytes. */
 const maxRefusals = 200;
 const maxLength = 16_384;
 
@@ -29,7 +29,7 @@ export class RefusedReads {
   }
 }
 
-/** What differs in two answers that say the same. */
+/** The parts in which two equal answers may differ. */
 const changing = [
   new RegExp(String.raw`(?<="${requestIdNames}"\s*:\s*)"[\w.:/+=-]{1,128}"`, 'gi'),
   /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi,

@@ -7,23 +7,23 @@ import type { PreparedCall } from './request.ts';
 /** One attempt that ended. Contains no credential, and no id of the call: ids are private. */
 export interface CallReport {
   readonly operation: string;
-  /** The bank's status; null if no whole answer came. */
+  /** The bank's status; null if there was no complete answer. */
   readonly status: number | null;
   readonly milliseconds: number;
   readonly trackId: string | null;
   /** The attempt's id in the log, for an attempt without a Track-ID. */
   readonly callId?: string | undefined;
-  /** Why no whole answer came, as in TransportFailure; null if one did. */
+  /** Why there was no complete answer, as in TransportFailure; null if there was one. */
   readonly reason: TransportFailure['reason'] | null;
-  /** The reason in words; also what is wrong with an answer that is neither a success nor a refusal by the bank. */
+  /** The reason in words; also the fault of an answer that is neither a success nor a refusal by the bank. */
   readonly failure: string | null;
-  /** What the answer refuses, if it is one of the known answers of gateways, which some banks send as well; otherwise null. */
+  /** The kind of refusal, if the answer is a known one of gateways, which some banks send as well; otherwise null. */
   readonly gateway: GatewayRefusal | null;
   /** The bank's text in a 4xx or 5xx answer, shortened and without credentials. */
   readonly bankText: string | null;
 }
 
-/** One attempt of a call, as a trace follows it. */
+/** The trace of one attempt of a call. */
 export interface CallTrace {
   /** The attempt's id in the log, if it has no Track-ID. */
   readonly callId: string;

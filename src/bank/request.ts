@@ -36,7 +36,7 @@ export function pathOf({ path }: Operation, given: Readonly<Record<string, strin
   let filled = '';
   for (const { before, name, own } of ids) {
     const id = given[own] ?? '';
-    // A plain id is its own encoding.
+    // A plain id needs no encoding.
     filled += before + (plainId.test(id) ? id : encodeURIComponent(validateId(name, id)));
   }
   return filled + rest;
@@ -70,23 +70,23 @@ export function idsIn(template: string, path: string): (readonly [name: string, 
 /** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
   readonly ids: OwnIds<T>;
-  /** The path, if it was made already (`pathOf`). */
+  /** The path, if it exists already (`pathOf`). */
   readonly path?: string | undefined;
-  /** Absent if the operation has none. */
+  /** Absent if the operation has no body. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
-  /** Whether the answer's numbers keep digits that a double cannot hold: exactNumber (contract/exact-json.ts). */
+  /** Whether the answer's numbers keep digits that a double cannot represent: exactNumber (contract/exact-json.ts). */
   readonly keepDigits?: boolean;
 }
 
-/** What is known of a call that is checked, sent or not: for its report and for errors. */
+/** The facts about a checked call, sent or not: for its report and for errors. */
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
   /** The path, without the prefix of the bank's address. */
   readonly path: string;
   readonly request: HttpRequest;
-  /** Null if the operation takes none. */
+  /** Null if the operation has no Track-ID. */
   readonly trackId: string | null;
   /** As in CallInput. */
   readonly keepDigits: boolean;

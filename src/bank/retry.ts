@@ -19,7 +19,7 @@ export const isTransient = (result: HttpResult): boolean =>
     ? result.reason === 'unavailable'
     : gatewayErrors.has(result.status) && !retryAfterOf(result);
 
-/** Bounds how many reads are sent again; with a share of 0, none. */
+/** Limits the number of reads that are sent again. With a share of 0, no read is. */
 export class RetryBudget {
   readonly #share: number;
   #left: number;

@@ -16,11 +16,11 @@ export type ReadSource = 'bank' | SharedSource;
 export type SharedSource = 'joined' | 'cached' | 'stale';
 
 export interface SharedReadsOptions {
-  /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
+  /** The time for which public data counts as fresh, in milliseconds; 0 for no cache. */
   readonly publicCacheTtlMs: number;
-  /** The memory that cached public data may take, in bytes. */
+  /** The memory that cached public data may use, in bytes. */
   readonly publicCacheBytes: number;
-  /** The memory that answers to reads may take until they are parsed, in bytes. No bound if omitted. */
+  /** The memory that answers to reads may use until they are parsed, in bytes; unlimited if omitted. */
   readonly arrivingBytes?: number;
   /** The deadline of a read, in milliseconds. */
   readonly timeoutMs: number;
@@ -28,22 +28,22 @@ export interface SharedReadsOptions {
   readonly onShared?: ((operation: string, how: SharedSource) => void) | undefined;
 }
 
-/** The most bytes of bank answers that a GraphQL operation may hold. */
+/** Limits the bytes of bank answers that a GraphQL operation may hold. */
 export interface ReadBudget {
   /**
-   * Counts bytes of an answer, which is kept until the operation ends. Returns false if that is too much. A negative number
+   * Counts bytes of an answer, which is kept until the operation ends. Returns false if there are too many. A negative number
    * releases bytes.
    */
   keep(bytes: number): boolean;
 }
 
-/** How long a reader waits, and whether it may share another's call. */
+/** The limits of a reader's wait, and whether it may share another's call. */
 export interface ReadLimits {
-  /** Shared by all reads of an operation; as long as the call itself takes if omitted. */
+  /** The deadline that all reads of an operation share; by default that of the call. */
   readonly operationDeadline?: OperationDeadline | null;
-  /** The budget of the GraphQL operation (default: none, so that nothing is bounded). */
+  /** The memory limit of the GraphQL operation (default: unlimited). */
   readonly readBudget?: ReadBudget | null;
-  /** Whether to join no call and skip the cache, so that the reads of a mutation see its writes. */
+  /** Whether to share no call and skip the cache, so that the reads of a mutation see its writes. */
   readonly unshared?: boolean;
   /**
    * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
@@ -61,20 +61,20 @@ export interface ReadResult {
   readonly bytes: number;
   /** The HTTP status of the bank's response. */
   readonly status: number;
-  /** False if a value in it is an error: such answers are not cached. */
+  /** False if one of its values is an error: such answers are not cached. */
   readonly isValid: boolean;
 }
 
 /** Errors of an unavailable bank, for which a stale answer may be served. */
 const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED']);
 
-/** How long a stale answer may be served while the bank is unavailable. */
+/** The time for which a stale answer may be served while the bank is unavailable, in milliseconds. */
 const staleMs = 10 * 60 * 1000;
-/** The memory of an entry of the cache beside its answer, which may be as short as `{}`, in bytes. */
+/** The memory of an entry of the cache in addition to its answer, which may be as short as `{}`, in bytes. */
 const entryBytes = 500;
 /** An answer up to this size may always arrive, in bytes. */
 const smallAnswer = 128 * 1024;
-/** How many readers of one call continue in one iteration of the event loop. */
+/** The number of readers of one call that continue in one iteration of the event loop. */
 const settledAtOnce = 8;
 const publicGroup = 'public';
 
@@ -96,7 +96,7 @@ interface CachedRead {
 export class SharedReads {
   readonly #options: SharedReadsOptions;
   readonly #cache: LRUCache<string, CachedRead> | null;
-  /** The calls that can be joined, by key. */
+  /** The calls that further readers may share, by key. */
   readonly #open = new Map<string, Call>();
   /** The bytes of all answers that are not parsed yet. */
   #arriving = 0;
@@ -120,7 +120,7 @@ export class SharedReads {
    */
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
     const { operationDeadline } = limits;
-    // What keeps all digits is for an update.
+    // A read that keeps all digits is for an update.
     const unshared = call.keepDigits || limits.unshared === true;
     const now = performance.now();
     const ended = operationDeadline?.ended(now) ?? null;
@@ -160,14 +160,14 @@ export class SharedReads {
     });
   }
 
-  /** Before a write: calls that are under way are not joined any more, and their answers are not cached. */
+  /** Called before a write: calls in progress are not shared any more, and their answers are not cached. */
   endJoining({ operation, credentials }: Call): void {
     const isPublic = operation.audience === 'public';
     for (const [key, { group }] of this.#open)
       if (group === credentials.id || (isPublic && group === publicGroup)) this.#open.delete(key);
   }
 
-  /** After a write that may have changed something. */
+  /** Called after a write that may have changed something. */
   invalidate(call: Call): void {
     this.endJoining(call);
     if (call.operation.audience === 'public') this.#cache?.clear();
@@ -176,7 +176,7 @@ export class SharedReads {
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    // Nobody joins it any more, and nobody could if something was written meanwhile.
+    // Nobody can share the call any more. After a write, nobody could before.
     const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
     if (isOpen && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
@@ -204,7 +204,7 @@ export class SharedReads {
     return call.arrived <= Math.max(smallAnswer, arrivingBytes - this.#arriving);
   }
 
-  /** The bytes of a call's answer are parsed, or will not be. */
+  /** Called when the bytes of a call's answer are parsed, or will not be. */
   release(call: Call): void {
     this.#arriving -= call.arrived;
     call.arrived = 0;
@@ -224,10 +224,10 @@ export class SharedReads {
   }
 }
 
-/** What a reader gets: a read's answer, or its result with its details; or the response to a call that nobody shares. */
+/** The result for a reader: a read's answer, or its result with its details; or the response of a call that nobody shares. */
 type Wanted = 'answer' | 'result' | 'response';
 
-/** One who waits for a call, until its operation ends. */
+/** A reader that waits for a call, until its operation ends. */
 export class Reader implements Waiter {
   readonly call: Call;
   readonly caller: Caller;
@@ -235,10 +235,10 @@ export class Reader implements Waiter {
   readonly wanted: Wanted;
   readonly operationDeadline: OperationDeadline;
   readonly begunAt: number;
-  /** When it would give up if its operation had time enough. */
+  /** The deadline of the reader if its operation had enough time. */
   readonly wholeTime: number;
   readonly deadline: number;
-  /** A cached answer, which is no longer fresh: better than none. */
+  /** A cached answer that is no longer fresh. It is used if the bank is unavailable. */
   known: CachedRead | null = null;
   isJoined = false;
   readonly #resolve: (value: unknown) => void;
@@ -296,7 +296,7 @@ export class Reader implements Waiter {
     this.#reject(error);
   }
 
-  /** The reader's own end, before that of the call. */
+  /** Called when the reader gives up before the end of the call. */
   leave(failure: TransportFailure): void {
     this.operationDeadline.removeWaiter(this);
     if ((failure.reason === 'timeout' || failure.reason === 'overloaded') && this.#serveStale()) return;

@@ -9,26 +9,26 @@ import type { CallReport, TraceCall } from './report.ts';
 import type { RetryBudget } from './retry.ts';
 import type { SharedReads } from './shared-reads.ts';
 
-/** What all calls of one bank operation have in common. It is made once. */
+/** The common properties of all calls of one bank operation. They are created once. */
 export interface Target<T extends Operation = Operation> {
   readonly operation: T;
   readonly lane: Lane;
-  /** Null if breakers are switched off. */
+  /** The operation's breaker; null if breakers are switched off. */
   readonly breaker: CircuitBreaker | null;
   readonly readPlain: ReadPlainAnswer;
   readonly services: CallServices;
 }
 
-/** What all calls of a client have in common. */
+/** The common properties of all calls of a client. */
 export interface CallServices extends AnswerReports {
   readonly origin: string;
-  /** The path of the bank's address, in front of each call's path. */
+  /** The path in the bank's address, which precedes each call's path. */
   readonly prefix: string;
-  /** The longest answer, in bytes. */
+  /** The maximum length of an answer, in bytes. */
   readonly maxBodyBytes: number;
   /** The known answers of gateways in front of the bank. */
   readonly gateways: GatewayAnswers;
-  /** The refusals that reads got. */
+  /** The refusals of earlier reads. */
   readonly refusedReads: RefusedReads;
   readonly retries: RetryBudget;
   readonly reads: SharedReads;

@@ -2,7 +2,7 @@ import type { Operation } from '../contract/operation.ts';
 import { isEmpty } from '../contract/record.ts';
 import { isObject } from '../is-object.ts';
 
-/** Where an answer has its content, and whether it holds an error, also in answers that deviate from the specification. */
+/** Finds the content of an answer, and errors in it, also in answers that deviate from the specification. */
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -74,7 +74,7 @@ function contentElsewhere(operation: Operation, json: unknown): ResponseContent 
 /** Whether an answer holds null, or the empty text of XML converters, in place of its list, and nothing beside it that may say why. */
 const hasNullList = (operation: Operation, json: unknown): boolean =>
   isObject(json) &&
-  // `{"message": null}` may be an error without words.
+  // `{"message": null}` may be an error without a text.
   envelopeNames(operation, json).some(
     (name) => (json[name] === null || json[name] === '') && !wordName.test(name),
   ) &&
@@ -147,12 +147,12 @@ export function hasError(object: JsonObject): boolean {
   return false;
 }
 
-/** How many levels of an error are searched for texts. */
+/** The depth to which an error is searched for texts. */
 const maxDepth = 4;
 
 /**
- * Whether a member says that there is no error: null, false, an empty text, zeros or a word for none, an object with such a code, or an
- * object or array of only these.
+ * Whether a member says that there is no error: null, false, an empty text, zeros or a word for none, an object with such a code,
+ * or an object or array of only these.
  */
 function isNothing(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return !value || noError.test(String(value));

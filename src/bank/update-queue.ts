@@ -7,7 +7,7 @@ import type { OperationDeadline, Waiter } from './deadline.ts';
 interface Update<Body, Result> {
   readonly caller: Caller;
   readonly deadline: OperationDeadline;
-  /** Reads the record and returns what to write. May be called twice. */
+  /** Reads the record and returns the body to write. May be called twice. */
   read(): Promise<Body>;
   write(body: Body): Promise<Result>;
 }
@@ -49,14 +49,14 @@ export class UpdateQueue {
  * record and not write it could otherwise delay all others with many updates.
  */
 class RecordQueue {
-  /** How many updates use this queue, and how many writes have ended. */
+  /** The number of updates that use this queue, and the number of writes that have ended. */
   updates = 0;
   ended = 0;
   #isTaken = false;
-  /** The updates that wait, by caller, who has at least one; the first caller is served next. */
+  /** The waiting updates by caller; a caller has at least one. The first caller is served next. */
   readonly #waiting = new Map<Caller, Set<() => void>>();
 
-  /** Waits for the update's turn, which has to `leave`. Errors: BANK_TIMEOUT. */
+  /** Waits for the turn of an update, which must then `leave`. Errors: BANK_TIMEOUT. */
   async enter({ caller, deadline }: Pick<Update<unknown, unknown>, 'caller' | 'deadline'>): Promise<void> {
     if (deadline.ended() !== null) throw tooLate();
     if (!this.#isTaken) {

@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * bankql's codes (docs/errors.md), and two of the client's own. NETWORK_ERROR: no answer came, so that the payment may have
- * been executed. BAD_RESPONSE: something between answered, such as a proxy, or an error has no code.
+ * bankql's codes (docs/errors.md), and two of the client's own. NETWORK_ERROR: there was no answer, so the payment may have been
+ * executed. BAD_RESPONSE: the answer is not bankql's, such as a proxy's page, or an error has no code.
  */
 export type PaymentErrorCode = ErrorCode | 'NETWORK_ERROR' | 'BAD_RESPONSE';
 
-/** An entry of `userErrors`, an error of GraphQL, or why no answer came. */
+/** An entry of `userErrors`, an error of GraphQL, or the reason why there is no answer. */
 export interface PaymentError {
   readonly code: PaymentErrorCode;
   readonly message: string;
@@ -14,7 +14,7 @@ export interface PaymentError {
   readonly path?: readonly (string | number)[] | undefined;
   /** Seconds to wait before the same request is sent again. */
   readonly retryAfter?: number | undefined;
-  /** The Track-ID of the call: the bank's operator can find it. */
+  /** The Track-ID of the call, with which the bank's operator can find it. */
   readonly trackId?: string | undefined;
   /** The error's `extensions`, as the server sent them. */
   readonly extensions: Readonly<Record<string, unknown>>;
@@ -23,20 +23,20 @@ export interface PaymentError {
 }
 
 /**
- * An operation with the types of its answer and its variables, as graphql-codegen's client preset (`TypedDocumentString`,
- * `TypedDocumentNode`) and gql.tada write it.
+ * An operation with the types of its answer and its variables. graphql-codegen's client preset (`TypedDocumentString`,
+ * `TypedDocumentNode`) and gql.tada generate such types.
  */
 export interface TypedDocument<Data, Variables> {
   toString(): string;
   readonly __apiType?: ((variables: Variables) => Data) | undefined;
 }
 
-/** A text has no types: its data is `unknown` unless the caller names them. */
+/** A text has no types: its data is `unknown` unless the app specifies a type. */
 export type Document<Data, Variables> = string | TypedDocument<Data, Variables>;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The members of an object; none of anything else. */
+/** The members of an object; empty for any other value. */
 export const members = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
@@ -51,11 +51,11 @@ export interface ReadAnswer {
   readonly retryAfter: number;
 }
 
-/** Reads `{ data, errors }` as in GraphQL over HTTP, or `{ data, error }` as of Apollo Client and urql. */
+/** Reads `{ data, errors }` as in GraphQL over HTTP, or `{ data, error }` as in Apollo Client and urql. */
 export function readAnswer(answered: unknown): ReadAnswer {
   const { error, ...answer } = members(answered);
   const data = members(answer.data);
-  // Apollo has the errors of GraphQL in `error.errors`, urql in `error.graphQLErrors`.
+  // Apollo puts the errors of GraphQL into `error.errors`, urql into `error.graphQLErrors`.
   const { errors: ofApollo, graphQLErrors, message = error } = members(error);
   const said = [answer.errors, ofApollo, graphQLErrors].flatMap((list) => (Array.isArray(list) ? list : []));
   const errors = [...Object.entries(data).flatMap(userErrorsOf), ...said.map(toPaymentError)];

@@ -1,15 +1,17 @@
 import type { Document } from './answer.ts';
 
-/** One error of an answer, as GraphQL has it. */
+/** One error of an answer, as in GraphQL. */
 export interface GraphQLError {
   readonly message: string;
   /** The field that failed; undefined if the whole request failed. */
   readonly path?: readonly (string | number)[];
-  /** `code` is described in docs/errors.md. BAD_RESPONSE: something between answered, such as a proxy, and not in GraphQL. */
+  /** `code` is described in docs/errors.md. BAD_RESPONSE: the answer is not GraphQL, such as a proxy's page. */
   readonly extensions?: { readonly code?: string; readonly [name: string]: unknown };
 }
 
-/** An answer of GraphQL over HTTP. Its data has the types of the document: the server validates it, `fetchSend` does not. */
+/**
+ * An answer of GraphQL over HTTP. Its data has the types of the document. The server validates the data; `fetchSend` does not.
+ */
 export interface GraphQLResponse<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly GraphQLError[];
@@ -23,13 +25,13 @@ type Headers = Readonly<Record<string, string>>;
 export interface FetchSendOptions {
   /** The caller's credentials. A function is called before each request, so that it may renew a token. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
-  /** True: for a document with an id, `documentId` is sent instead of its text. */
+  /** If true, `fetchSend` sends `documentId` instead of the text for a document with an id. */
   readonly persisted?: boolean;
-  /** By default the global `fetch`. */
+  /** The function that sends requests; by default the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** The variables of a document, which may be left out if it needs none. */
+/** The variables of a document. They may be left out if the document requires none. */
 type Variables<V> = Record<string, never> extends V ? [variables?: V] : [variables: V];
 
 export type FetchSend = <Data, V>(
@@ -38,8 +40,8 @@ export type FetchSend = <Data, V>(
 ) => Promise<GraphQLResponse<Data>>;
 
 /**
- * Sends one operation by `fetch`, once: a function for `createPayments`, which retries with the same key, and for an app's queries. It
- * follows no redirect, because the target would get the credentials and the payment.
+ * Sends one operation by `fetch`, once. It serves as `send` of `createPayments`, which retries with the same key, and for an
+ * app's queries. It follows no redirect, because the target would get the credentials and the payment.
  * Errors: those of `fetch`, such as for an aborted signal, and of `headers`; TypeError for a syntax tree.
  */
 export function fetchSend(url: string, options: FetchSendOptions = {}): FetchSend {
@@ -75,7 +77,7 @@ function bodyOf(document: Document<unknown, never>, persisted: boolean): object 
   return { query };
 }
 
-/** A text that is no answer of GraphQL, such as a proxy's page, becomes an error. */
+/** Parses an answer. A text that is not an answer of GraphQL, such as a proxy's page, becomes an error. */
 function readBody<Data>(text: string, status: number): GraphQLResponse<Data> {
   try {
     const body = Object(JSON.parse(text));

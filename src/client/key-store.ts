@@ -1,27 +1,27 @@
 import { wait } from './waits.ts';
 
-/** `localStorage`, `sessionStorage`, React Native's AsyncStorage, or three functions of one's own. */
+/** Storage with the methods of `localStorage`, `sessionStorage` and React Native's AsyncStorage. */
 export interface KeyStorage {
   getItem(name: string): string | null | Promise<string | null>;
   setItem(name: string, value: string): unknown;
   removeItem(name: string): unknown;
 }
 
-/** The Web Locks of browsers. Pages that came without HTTPS, old WebViews and React Native have none. */
+/** The Web Locks of browsers. Pages that were not loaded by HTTPS, old WebViews and React Native have no such locks. */
 interface Locks {
   request<T>(name: string, run: () => Promise<T>): Promise<T>;
 }
 
-/** The last change of each intent's key in this JavaScript context, over all calls of createPayments. */
+/** The last change of each intent's key in this JavaScript context, shared by all calls of createPayments. */
 const changes = new Map<string, Promise<unknown>>();
 
 /**
- * Without locks, a written key is read back after this time, in milliseconds. Another tab takes less time from finding
- * no key to writing its own.
+ * Without locks, a written key is read back after this time, in milliseconds. Another tab that found no key writes its own within
+ * this time.
  */
 const settleMs = 50;
 
-/** 128 random bits. Not crypto.randomUUID: browsers have it only on pages that came by HTTPS. */
+/** 128 random bits. crypto.randomUUID is not used, because browsers have it only on pages that were loaded by HTTPS. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
@@ -37,11 +37,11 @@ export function createKeyStore(storage: KeyStorage, randomId: () => string = ran
       'There is no crypto.getRandomValues: give createPayments the option `randomId`, such as randomUUID of expo-crypto.',
     );
   const nameOf = (intent: string) => `bankql:payment:${intent}`;
-  // Some storages return '' for a name that they do not have; no key is empty.
+  // Some storages return '' for a name that they do not contain. No key is empty.
   const find = async (intent: string) => (await storage.getItem(nameOf(intent))) || null;
   const { locks } = (globalThis as { navigator?: { locks?: Locks } }).navigator ?? {};
 
-  /** Changes of an intent's key happen one after another, so that two screens, or two tabs, do not make a key each. */
+  /** Runs the changes of an intent's key one after another, so that two screens or tabs do not create two keys. */
   function alone<T>(intent: string, run: () => Promise<T>): Promise<T> {
     const name = nameOf(intent);
     const last = changes.get(name) ?? Promise.resolve();
@@ -56,7 +56,7 @@ export function createKeyStore(storage: KeyStorage, randomId: () => string = ran
   }
 
   return {
-    /** The stored key, after the changes that have begun; null for none. */
+    /** The stored key after the changes in progress; null if there is none. */
     find: (intent: string) => alone(intent, () => find(intent)),
     /** The stored key, or a new one, which is stored before anybody can send it. */
     open: (intent: string) =>

@@ -57,7 +57,7 @@ export interface PaymentOutcome<Data> {
   readonly idempotencyKey: string;
   /** The mutation's data, if it answered. */
   readonly data: Data | null;
-  /** bankql's record of the payment, if the document selects `payment { state }` or the client asked for it. */
+  /** bankql's record of the payment, if the document selects `payment { state }` or the client has queried it. */
   readonly payment: Payment | null;
   /** Why the payment is not done, or why its record could not be read. With DONE, the errors of fields that could not be read. */
   readonly errors: readonly PaymentError[];
@@ -74,17 +74,19 @@ export interface PaymentsOptions {
   ): Promise<unknown>;
   /** Keeps keys over reloads, such as `localStorage`. It contains only keys, no amount and no account. */
   readonly storage: KeyStorage;
-  /** Makes a key. The default needs `crypto.getRandomValues`, which React Native does not have: pass expo-crypto's randomUUID. */
+  /**
+   * Creates a key. The default needs `crypto.getRandomValues`, which React Native does not have: pass expo-crypto's randomUUID.
+   */
   readonly randomId?: () => string;
-  /** How long to wait for one answer (default: 20,000 ms). */
+  /** The time to wait for one answer (default: 20,000 ms). */
   readonly timeoutMs?: number;
-  /** How long `pay` repeats the request while the outcome is unknown (default: 30,000 ms). */
+  /** The time for which `pay` repeats the request while the outcome is unknown (default: 30,000 ms). */
   readonly patienceMs?: number;
-  /** A document of the app's own in place of the text `paymentQuery`. */
+  /** The app's own document, in place of the text `paymentQuery`. */
   readonly paymentQuery?: PaymentDocument;
 }
 
-/** A payment's variables; the client adds the key to the input. A document without the variable `input` has none. */
+/** The variables of a payment. The client adds the key to `input`. A document without the variable `input` is not allowed. */
 type PaymentVariables<V> = V extends { input: infer Input }
   ? Omit<V, 'input'> & { input: Omit<Input, 'idempotencyKey'> }
   : unknown extends V
@@ -120,8 +122,8 @@ export interface Payments {
 }
 
 /**
- * The codes that mean that this request began no payment; true if the unchanged request may be sent again. After any other
- * answer, and after none, the request may still be on its way, so the same key is sent again.
+ * The codes of answers after which this request has certainly begun no payment; true if the unchanged request may be sent again.
+ * After any other answer, and without an answer, the request may still be on its way, so the same key is sent again.
  */
 const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   RATE_LIMITED: true,
@@ -146,7 +148,7 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
 const isFinal = (code: PaymentErrorCode): boolean =>
   refusals[code] === false || code === 'IDEMPOTENCY_KEY_REUSED' || code === 'OUTCOME_UNKNOWN';
 
-/** The longest wait that a server may ask for, in seconds: a wrong header must not stop an app for hours. */
+/** The maximum of `retryAfter`, in seconds. A wrong header must not stop an app for hours. */
 const longestRetryAfter = 60;
 
 /** The delay before the next try, in milliseconds: the server's `retryAfter`, at least doubled each time, with a random part. */
@@ -156,13 +158,13 @@ const delayBefore = ({ retryAfter }: ReadAnswer, tries: number): number =>
     Math.min(250 * 2 ** tries, 4000) * (0.5 + Math.random() / 2),
   );
 
-/** A payment with its state; undefined for anything else. */
+/** The value as a payment, if it has a state; undefined for anything else. */
 const paymentOf = (value: unknown): Payment | undefined =>
   ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'].includes(String(members(value).state))
     ? (value as Payment)
     : undefined;
 
-/** Whether the key can go into the document's variable `input`. A document of which only the id is known is not checked. */
+/** Whether the document has the variable `input` for the key. A document of which only the id is known is not checked. */
 function takesInput(document: unknown): boolean {
   if ('definitions' in members(document))
     return JSON.stringify(document).includes('"Variable","name":{"kind":"Name","value":"input"');
@@ -171,15 +173,15 @@ function takesInput(document: unknown): boolean {
 }
 
 /**
- * The state that an answer by itself proves for the payment with this key. DONE needs `payment { state }` or an empty
- * `userErrors` in the answer: the absence of errors is not enough, because a document may name them otherwise.
+ * The state that this answer alone proves for the payment with this key. DONE needs `payment { state }` or an empty `userErrors`
+ * in the answer. The absence of errors is not enough, because a document may give them other names.
  */
 function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  // Beside another mutation, nothing says which payload is the payment's.
+  // With a second mutation in the document, the payload of the payment cannot be told from the other one.
   const [payload, other] = Object.values(data).filter((value) => Object(value) === value);
   const { payment, userErrors } = members(other === undefined ? payload : undefined);
-  // An answer that was too large has the state in its error.
+  // If the answer was too large, the error contains the state.
   const isOfKey = ownError?.extensions.idempotencyKey === key;
   const told = paymentOf(payment) ?? (isOfKey ? paymentOf(ownError.extensions) : undefined);
   return told ?? (ownError === undefined && Array.isArray(userErrors) ? { state: 'DONE' } : undefined);
@@ -196,7 +198,7 @@ function stateOf(
   if (code === 'IDEMPOTENCY_KEY_REUSED') return 'CONFLICT';
   if (payment == null && code === 'OUTCOME_UNKNOWN') return 'UNKNOWN';
   if (payment === null && isQuiet) return 'NOT_SENT';
-  // With an older key, a DONE record may belong to another input.
+  // If the key is older than this call, a DONE record may belong to another input.
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
 
@@ -204,9 +206,9 @@ function stateOf(
 export function createPayments(options: PaymentsOptions): Payments {
   const { timeoutMs = 20_000, patienceMs = 30_000 } = options;
   const keys = createKeyStore(options.storage, options.randomId);
-  /** Payments in progress, each with its document and input. */
+  /** The payments in progress, each with its document and input. */
   const underWay = new Map<string, { document: unknown; asked: string; outcome: Promise<unknown> }>();
-  /** Keys that were created here, and for which no request can be on its way. */
+  /** Keys that were created here, for which no request can be on its way. */
   const quiet = new Set<string>();
 
   async function ask(document: Document<unknown, never>, variables: Record<string, unknown>) {
@@ -223,14 +225,16 @@ export function createPayments(options: PaymentsOptions): Payments {
     }
   }
 
-  /** The payment that bankql has recorded, null without one. It is undefined if it could not be read. */
+  /** The payment that bankql has recorded; null if it has no record, undefined if the record could not be read. */
   async function findPayment(idempotencyKey: string) {
     const { data, errors } = await ask(options.paymentQuery ?? paymentQuery, { idempotencyKey });
     if (errors.length > 0) return { payment: undefined, errors };
     return { payment: data.payment === null ? null : paymentOf(data.payment), errors };
   }
 
-  /** Drops the key of a refused payment. If the storage fails, the key stays, and bankql refuses it again in the same way. */
+  /**
+   * Drops the key of a refused payment. If the storage fails, the key stays, and bankql refuses it again with the same result.
+   */
   async function close<Outcome extends PaymentOutcome<unknown>>(
     intent: string,
     outcome: Outcome,
@@ -244,7 +248,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     document: Document<Data, never>,
     variables: { readonly input: object },
   ): Promise<PaymentOutcome<Data>> {
-    // Not Date.now(): a phone's clock may be set meanwhile.
+    // Date.now() is not used, because a phone's clock may be set in the meantime.
     const end = performance.now() + patienceMs;
     const { key, isNew } = await keys.open(intent);
     if (isNew) quiet.add(key);
@@ -287,7 +291,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // Another payment is in progress for the same intent. When it has ended, bankql says which payment the key belongs to.
+      // Another payment is in progress for the same intent. When it has ended, bankql says to which payment the key belongs.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))
@@ -303,7 +307,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         const key = await keys.find(intent);
         if (key === null) return null;
         const { payment = null, errors } = await findPayment(key);
-        // A request that was sent may still be on its way, also if there is no record.
+        // If there is no record, the request that was sent may still be on its way.
         const state = payment?.state ?? 'UNCONFIRMED';
         return close(intent, { state, idempotencyKey: key, data: null, payment, errors });
       };

@@ -1,4 +1,7 @@
-/** Why a signal was aborted. React Native's signals have no `reason`, and it has no DOMException: an AbortError takes its place. */
+/**
+ * The reason why a signal was aborted. In React Native, signals have no `reason` and there is no DOMException, so an AbortError
+ * replaces it.
+ */
 const reasonOf = (signal: AbortSignal): unknown =>
   signal.reason ?? Object.assign(new Error('This operation was aborted.'), { name: 'AbortError' });
 
@@ -7,7 +10,10 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal);
 }
 
-/** Waits for a promise; an abort ends the waiting, not the work. Errors: as of the promise and of throwIfAborted. */
+/**
+ * Waits for a promise. An abort ends the waiting, not the work.
+ * Errors: those of the promise and of throwIfAborted.
+ */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

@@ -13,7 +13,10 @@ import { schema } from '../schema/schema.ts';
 import type { CliContext, Given } from './command.ts';
 import type { checkOptions } from './commands.ts';
 
-/** `bankql check`. Returns the exit code. Errors: StartError with every value that cannot be used. */
+/**
+ * `bankql check`. Returns the exit code.
+ * Errors: StartError with every invalid value.
+ */
 export async function check(
   { environment, sources, write }: CliContext,
   { values }: Given<typeof checkOptions>,
@@ -40,7 +43,7 @@ function fixedLimits(): string[] {
   return rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
 }
 
-/** Settings that can be used, and are weaker than others. */
+/** Advice about settings that are valid but insecure or risky. */
 const adviceFor = ({ paymentWords: { receiptPath, statusPath }, identity }: Config): string[] => [
   ...(receiptPath !== undefined && statusPath === undefined
     ? [
@@ -55,9 +58,10 @@ const adviceFor = ({ paymentWords: { receiptPath, statusPath }, identity }: Conf
 ];
 
 /**
- * Reads the same files as a start, and opens the payment store unless `withoutStore`. Also finds problems that otherwise only
+ * Reads the same files as a start, and opens the payment store unless `withoutStore`. It also finds problems that otherwise only
  * calls of the bank would show.
- * Shape: lines: when the certificates of each file expire, and what the store holds. Errors: StartError.
+ * Shape: lines: the expiry of the certificates in each file, and the line about the payment store.
+ * Errors: StartError.
  */
 async function examine(config: Config, withoutStore: boolean): Promise<string[]> {
   const problems: string[] = [];
@@ -77,14 +81,17 @@ async function examine(config: Config, withoutStore: boolean): Promise<string[]>
   const { readPersisted } = await import('../app/app.ts');
   const persisted = await readPersisted(config, schema).catch(collect);
   if (persisted) lines.push(`Manifests of persisted documents: ${persisted.documents.apps.join(', ')}.\n`);
-  const { readTools } = await import('../app/tools.ts');
+  const { readTools } = await import('../app/agents.ts');
   const tools = await readTools(config, schema).catch(collect);
   if (tools) lines.push(`Tools for agents: ${[...tools.byName.keys()].join(', ')}.\n`);
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return lines;
 }
 
-/** Reads the files that the address of a payment store names. Errors: an Error that says which cannot be used. */
+/**
+ * Reads the files that the address of a payment store names.
+ * Errors: an Error that names the file that cannot be read.
+ */
 async function checkAddress({ url }: Config['state']): Promise<void> {
   const store = parseStoreUrl(url);
   if (store.kind !== 'postgres') return;
@@ -94,8 +101,9 @@ async function checkAddress({ url }: Config['state']): Promise<void> {
 }
 
 /**
- * Opens the payment store as a start does, and writes nothing.
- * Shape: the start's line about it; null if the start makes it. Errors: those of the start.
+ * Opens the payment store as a start does, without writing.
+ * Shape: the start's line about the store; null if the start would make it.
+ * Errors: those of the start.
  */
 async function checkStore({ url, ...options }: Config['state']): Promise<string | null> {
   const address = parseStoreUrl(url);

@@ -70,7 +70,10 @@ function helpOf(name: string, command: CliCommand): string {
   ].join('\n');
 }
 
-/** Errors: UsageError if there is no such text. */
+/**
+ * The help for these words.
+ * Errors: UsageError if there is none.
+ */
 function help(words: readonly string[]): string {
   const [first] = words;
   if (first === undefined) return overview();
@@ -100,7 +103,7 @@ function findCommand(words: readonly string[]): Found {
   if (first === 'payments' && (two === first || two.startsWith('payments -')))
     throw new UsageError(`Say what to do with payments.\n${paymentsOverview().trimEnd()}`);
   const wanted = first === 'payments' ? two : first;
-  // The word payments may be left out.
+  // The word `payments` may be left out.
   const meant =
     meantBy(wanted, names) ?? paymentNames.find((name) => meantBy(first, [name.replace('payments ', '')]));
   const advice = meant === undefined ? '' : ` Did you mean bankql ${meant}?`;
@@ -109,7 +112,10 @@ function findCommand(words: readonly string[]): Found {
   );
 }
 
-/** The options and words of a command. Errors: UsageError, without the value of an option. */
+/**
+ * The options and words of a command.
+ * Errors: UsageError, which never contains the value of an option.
+ */
 function readGiven(name: string, command: CliCommand, args: readonly string[]): Given {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([option, { value, multiple = false }]) => [
@@ -128,7 +134,7 @@ function readGiven(name: string, command: CliCommand, args: readonly string[]): 
     );
   }
   const given = parseGiven(args, options);
-  // The word is not repeated: it may be a credential whose option is missing.
+  // The message does not repeat the word, because it may be a credential whose option is missing.
   if (given.words.length > 0 && command.words === undefined)
     throw new UsageError(`bankql ${name} takes options only, and no further word.`);
   return given;
@@ -143,7 +149,7 @@ function parseGiven(args: readonly string[], options: ParseArgsOptionsConfig): G
   }
 }
 
-/** What to do instead of an option that a command does not have. */
+/** The remedy for an option that a command does not have. */
 function instead({ options }: CliCommand, option: string, value: string): string {
   const variable = option.toUpperCase().replaceAll('-', '_');
   if (isVariable(variable)) return `: set the variable, as ${variable}=${shownValue(variable, value)}.`;
@@ -151,7 +157,10 @@ function instead({ options }: CliCommand, option: string, value: string): string
   return meant === undefined ? '.' : `. Did you mean --${meant}?`;
 }
 
-/** The files of `--env-file`, in their order, and the other words. Errors: UsageError if one names no file. */
+/**
+ * The files of `--env-file`, in their order, and the other words.
+ * Errors: UsageError if an option has no file.
+ */
 export function takeEnvFiles(words: readonly string[]) {
   const options = { 'env-file': { type: 'string' } } as const;
   const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true });
@@ -169,15 +178,15 @@ export function takeEnvFiles(words: readonly string[]) {
 
 const isHelp = (word: string) => word === '--help' || word === '-h';
 
-/** A command with what the command line gives to it. */
+/** A command with its options and words from the command line. */
 export interface Invocation extends Pick<CliCommand, 'isService' | 'failureCode'> {
-  /** Errors: as of CliCommand; a UsageError ends with the command's usage. */
+  /** Errors: those of CliCommand. A UsageError ends with the command's usage. */
   run(context: CliContext): Promise<Service | number>;
 }
 
 /**
  * The help or version text that the words after `bankql` request, or the command to run.
- * Errors: UsageError, which says first what is wrong, and then what can be said.
+ * Errors: UsageError. It begins with the error, and ends with the usage.
  */
 export function readCommandLine(words: readonly string[]): string | Invocation {
   const [first = ''] = words;

@@ -3,7 +3,7 @@ import type { openStore } from '../payments/store/open-store.ts';
 
 /** An option of a command, which the parser reads and the help shows. */
 export interface CliOption {
-  /** What its value is, such as `FILE`; a switch has none. */
+  /** The kind of value, such as `FILE`; a switch has none. */
   readonly value?: string;
   readonly multiple?: true;
   readonly meaning: string;
@@ -17,7 +17,7 @@ type ValueOf<O extends CliOption> = O extends { readonly value: string }
     : string
   : true;
 
-/** What the command line gives to a command. */
+/** The options and words of a command line. */
 export interface Given<O extends CliOptions = CliOptions> {
   readonly values: { readonly [Name in keyof O]?: ValueOf<O[Name]> | undefined };
   /** The words that are neither options nor their values. */
@@ -27,9 +27,9 @@ export interface Given<O extends CliOptions = CliOptions> {
 export interface CliCommand<O extends CliOptions = CliOptions> {
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** The words that it takes, for its usage; undefined if it takes options only. */
+  /** The words of the command, for its usage; undefined if it takes only options. */
   readonly words?: string;
-  /** The options that have to be given, for its usage. */
+  /** The required options, for the usage. */
   readonly needs?: string;
   readonly about: string;
   readonly options: O;
@@ -39,8 +39,9 @@ export interface CliCommand<O extends CliOptions = CliOptions> {
   /** The process's exit code if the command cannot do its work (default: 1). It is 2 for a UsageError. */
   readonly failureCode?: number;
   /**
-   * Loads the command's own modules. Shape: a service that runs until a signal ends it, or, after the work is done, the exit
-   * code of the process. Errors: StartError; UsageError for words that cannot be used.
+   * Loads the command's own modules.
+   * Shape: a service that runs until a signal ends it, or, after the work is done, the exit code of the process.
+   * Errors: StartError; UsageError for invalid words.
    */
   run(context: CliContext, given: Given<O>): Promise<Service | number>;
 }
@@ -48,16 +49,16 @@ export interface CliCommand<O extends CliOptions = CliOptions> {
 /** The parts of the process that a command receives. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The files of the variables that came from files: see resolveEnvironment. */
+  /** The file of each variable that came from a file: see resolveEnvironment. */
   readonly sources: ReadonlyMap<string, string>;
-  /** The name of this process for others: its host and process id. */
+  /** The name of this process in records: its host and process id. */
   readonly replica: string;
   readonly write: (text: string) => void;
-  /** Whether people read the output. */
+  /** Whether the output is a terminal. */
   readonly isTerminal: boolean;
-  /** For text that is not a result, because a pipe should receive only results. */
+  /** Writes text that is not a result. Results alone go to standard output, for a pipe. */
   readonly writeError: (text: string) => void;
-  /** Registers a function for the end of the process. It runs before earlier ones, and must be synchronous. */
+  /** Registers a synchronous function for the end of the process. Functions run in the reverse order of their registration. */
   readonly onExit: (run: () => void) => void;
   /** Asks the person at the terminal; null if there is no terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
@@ -70,23 +71,29 @@ export interface CliContext {
 export interface Service {
   /** SIGHUP: reloads documents, keys and certificates. Never rejects. */
   reload(): Promise<void>;
-  /** SIGUSR2: replaces the processes that serve by new ones, or leaves a warning if there is only one. Never rejects. */
+  /** SIGUSR2: replaces the processes that serve, or logs a warning if there is only one. Never rejects. */
   replaceWorkers?(): Promise<void>;
   /** SIGTERM: lets requests and payments in progress end. Shape: the exit code; 1 if an outcome of a payment is lost. */
   stop(): Promise<0 | 1>;
-  /** Settles if it ends without a signal; undefined if it never does. Errors: StartError. */
+  /**
+   * Settles when the service ends without a signal; undefined if it never does.
+   * Errors: StartError.
+   */
   readonly ended?: Promise<void>;
 }
 
-/** How many payments are listed, and how many are settled at once, unless `--limit` says otherwise. */
+/** The default of `--limit`: the maximum number of payments that are listed, and that are settled at once. */
 export const usualLimit = 100;
 
-/** Words of the command line that cannot be used. The process ends with 2. */
+/** The command line is invalid. The process ends with 2. */
 export class UsageError extends StartError {
   override readonly name = 'UsageError';
 }
 
-/** Takes the steps one after the other, also after a failed one. Errors: an AggregateError with all failures, at the end. */
+/**
+ * Runs the steps one after the other, even after a failed one.
+ * Errors: an AggregateError with all failures, at the end.
+ */
 export async function takeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps) {

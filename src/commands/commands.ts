@@ -11,7 +11,7 @@ const command = <const O extends CliOptions>(row: CliCommand<O>): CliCommand<O> 
 const json = { meaning: 'whole records, as JSON' };
 const yes = { meaning: 'do not ask' };
 
-/** The options of a search for payments; the same for every command that searches. */
+/** The options of a search for payments, shared by every command that searches. */
 export const searchOptions = {
   state: {
     value: 'STATES',
@@ -86,7 +86,7 @@ export const doctorOptions = Object.fromEntries<CliOption>([
   ),
 ]) as Readonly<Record<DoctorOption, { readonly value: string; readonly meaning: string }>>;
 
-/** The commands by name, in the order of `bankql help`. Each one loads its modules when it runs. */
+/** The commands by name, in the order of `bankql help`. Each command loads its modules when it runs. */
 export const commands = {
   serve: command({
     isService: true,

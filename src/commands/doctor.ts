@@ -12,7 +12,7 @@ export async function checkBank(
   { environment, write }: CliContext,
   { values }: Given<typeof doctorOptions>,
 ): Promise<number> {
-  // The doctor needs no payment store, listens on no port, and is one process.
+  // The doctor uses no payment store, listens on no port, and runs as one process.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined, WORKERS: undefined });
   const { bankId, viewId, accountScope } = config.server.defaults;
   const configured = {

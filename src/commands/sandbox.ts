@@ -6,7 +6,10 @@ import { parseDateTime } from '../schema/date-time.ts';
 import { type CliContext, type Given, type Service, UsageError } from './command.ts';
 import type { sandboxOptions } from './commands.ts';
 
-/** `bankql sandbox`: only the sandbox bank. `--port` takes the place of SANDBOX_PORT. Errors: StartError. */
+/**
+ * `bankql sandbox`: starts only the sandbox bank. `--port` replaces SANDBOX_PORT.
+ * Errors: StartError.
+ */
 export async function runSandbox(
   { environment, write }: CliContext,
   { values: { port, now } }: Given<typeof sandboxOptions>,

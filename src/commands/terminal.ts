@@ -3,7 +3,7 @@ import { currentRequestId } from '../http/request-scope.ts';
 import { visible } from '../plain-text.ts';
 import { errorLocation } from '../telemetry/log.ts';
 
-/** Remedies if the server cannot listen, by the code that `listen` fails with. */
+/** Remedies if the server cannot listen, by the error code of `listen`. */
 const listenRemedies: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there; give another PORT, SANDBOX_PORT or METRICS_PORT.',
   EACCES: 'this user may not listen there; give a PORT of 1024 or above, or the right to bind lower ones.',
@@ -13,12 +13,12 @@ const listenRemedies: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name could not be looked up; give another HOST.',
 };
 
-/** The calls that fail if the server cannot listen; `bind` if a worker asked the primary to do it. */
+/** The system calls that fail if the server cannot listen. `bind` is the one of a worker that asked the primary. */
 const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo']);
 
-/** Describes why the start failed: one line if the reason is known, else the stack. */
+/** Describes why the start failed: one line if the reason is known, otherwise the stack. */
 export function describeStartFailure(error: unknown): string {
-  // Words of the command line, names of files and messages of libraries may contain control characters.
+  // The message may contain words of the command line, names of files and messages of libraries, and so control characters.
   if (error instanceof StartError) return error.message.split('\n').map(visible).join('\n');
   if (!(error instanceof Error)) return String(error);
   const isListening = 'syscall' in error && listenCalls.has(String(error.syscall));
@@ -29,8 +29,8 @@ export function describeStartFailure(error: unknown): string {
 export { failCurrentRequest } from '../http/request-scope.ts';
 
 /**
- * The last line of a process that cannot go on, as JSON like the others. It contains neither the error's message nor its
- * properties, which Node would print: a request's headers may be among them.
+ * The last line of the log when the process has to end because of an error, as JSON. It contains neither the error's message nor
+ * its properties, which Node would print: they may include a request's headers.
  */
 export function formatFatalError(error: unknown): string {
   const requestId = currentRequestId();
@@ -43,7 +43,7 @@ export function formatFatalError(error: unknown): string {
   });
 }
 
-/** The reason of a rejected promise as an error. For a reason of another type, makes an error whose stack shows the place. */
+/** The reason of a rejected promise as an error. If the reason is not an Error, creates one whose stack shows the place. */
 export function rejectionOf(reason: unknown): Error {
   if (reason instanceof Error) return reason;
   const error = new Error('A promise was rejected with what is no error.');

@@ -8,8 +8,8 @@ import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { TracingOptions } from '../telemetry/tracing.ts';
+import { contradictions, stateUrlOf } from './contradictions.ts';
 import { ConfigError, type Environment, readVariables, unknownVariables } from './environment.ts';
-import { contradictions, stateUrlOf } from './rules.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */
@@ -18,8 +18,8 @@ export type Config = ReturnType<typeof configOf>;
 const day = 24 * 60 * 60 * 1000;
 
 /**
- * Reads the environment. An empty variable counts as unset. `limits`: the fixed ones, or a test's own.
- * Errors: ConfigError, which names every value that cannot be used.
+ * Reads the environment. An empty variable counts as unset. `limits`: the fixed limits, or those of a test.
+ * Errors: ConfigError, which names every invalid value.
  */
 export function readConfig(environment: Environment, limits: Limits = fixedLimits): Config {
   const { values, problems } = readVariables(environment);
@@ -49,7 +49,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
   return {
     /** The number of processes that serve. They share the limits between them. */
     workers,
-    /** Null: the embedded sandbox bank. */
+    /** Null means the embedded sandbox bank. */
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
@@ -120,13 +120,13 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     areHeadersProven: values.IDENTITY === 'headers',
     limits,
-    /** Null: no metrics are served. */
+    /** Null means that no metrics are served. */
     metrics: values.METRICS_PORT === undefined ? null : { host: values.HOST, port: values.METRICS_PORT },
     /** Null: no traces. */
     tracing: tracingOf(values, environment),
     /** The issuer whose tokens identify callers; null if headers do. */
     identity: identityOf(values),
-    /** How many REST calls each caller may make; null for no limit. */
+    /** The permitted number of REST calls of each caller; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
     /** The manifests of documents that requests name by id; null for none. */
     persisted,
@@ -147,11 +147,11 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       neutralPaths: values.BANK_PAYMENT_NEUTRAL,
     }),
     state: {
-      // If it is null, contradictions() has reported it.
+      // The default is never used: if stateUrlOf returns null, contradictions() has reported it.
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
-      /** A store that the operator names is made by `bankql payments init`, on purpose. */
+      /** A store that STATE_URL names is never made by the start, but on purpose by `bankql payments init`. */
       create: values.STATE_URL === undefined,
     },
     sandbox: { port: values.SANDBOX_PORT },
@@ -174,7 +174,7 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
-/** Null without a collector, and if OpenTelemetry's own variables turn traces off. */
+/** Null if there is no collector, or if OpenTelemetry's own variables switch traces off. */
 function tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values, environment: Environment) {
   const isOff =
     environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true' ||
@@ -184,7 +184,7 @@ function tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values, environmen
   return { endpoint, openTelemetry: Object.fromEntries(others) } satisfies TracingOptions;
 }
 
-/** Null if tokens do not identify callers. contradictions() has reported what is missing. */
+/** Null if tokens do not identify callers. contradictions() has reported missing variables. */
 function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
   const { IDENTITY_ISSUER: issuer, IDENTITY_AUDIENCE: audience } = values;

@@ -20,7 +20,7 @@ interface ConfigProblem {
   readonly variable: string;
   /** The value, as it may be shown: without credentials; empty if the variable is not set. */
   readonly value: string;
-  /** What to do, as a sentence. */
+  /** The remedy, as a sentence. */
   readonly remedy: string;
 }
 
@@ -54,7 +54,7 @@ export function givenOf(environment: Environment, name: VariableName): string | 
   return text === '' || isOfPlatform(name, text) ? undefined : text;
 }
 
-/** A value as it may be shown, whether it is refused or in force: without a secret. */
+/** A value for output, whether it is refused or in force: a secret is hidden. */
 export function shownValue(name: VariableName, value: string): string {
   if (name === 'BANK_SUBSCRIPTION_KEY') return value && '…';
   return name === 'STATE_URL' ? shownStoreUrl(value, '…') : value.replace(/(:\/{0,2}).*@/s, '$1…@');
@@ -71,8 +71,8 @@ function remedyFor(name: VariableName, text: string): string | undefined {
 }
 
 /**
- * Reads the variables of an environment. An empty one counts as unset.
- * Shape:  the values, and the problems of values that cannot be used. In place of such a value there is the default.
+ * Reads the variables of an environment. An empty variable counts as unset.
+ * Shape:  the values, and the problems of invalid ones. An invalid value is replaced by the default.
  */
 export function readVariables(environment: Environment) {
   const problems: ConfigProblem[] = [];
@@ -89,12 +89,12 @@ export function readVariables(environment: Environment) {
 const isKnown = (name: string) =>
   isVariable(name) || secretVariables.some((secret) => name === secret + fileEnding);
 
-/** The beginnings of names that only bankql uses. */
+/** The prefixes of names that only bankql uses. */
 const ownPrefix = /^(BANK|BANKQL|IDENTITY|VIEWER|RATE_LIMIT|PERSISTED|STATE|IDEMPOTENCY|SANDBOX|MAX_REST)_/;
 
 /**
- * The variable of bankql that a misspelt name may mean. Short names are not compared: other programs use STORE_URL and
- * LOG_FILE.
+ * The variable of bankql that a misspelt name may mean. Short names are not compared, because other programs use names such as
+ * STORE_URL and LOG_FILE.
  */
 const variableMeantBy = (name: string): VariableName | undefined =>
   meantBy(
@@ -103,8 +103,8 @@ const variableMeantBy = (name: string): VariableName | undefined =>
   );
 
 /**
- * Names that begin like ours, or are almost one of ours, and settings of earlier versions: nothing is ignored silently. With
- * BNAK_BASE_URL the sandbox bank would start. Their values are not shown: they may be anything.
+ * Problems for names that begin like bankql's or are almost one of bankql's, and for settings of earlier versions. They are not
+ * ignored: with BNAK_BASE_URL, the sandbox bank would start. Their values are not shown, because they may be secrets.
  */
 export const unknownVariables = (environment: Environment): ConfigProblem[] =>
   Object.entries(environment).flatMap(([given, value = '']) => {
@@ -154,7 +154,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   }
   for (const [name, value] of Object.entries(own)) {
     if (value === undefined || withoutLineEnds(value) === '') continue;
-    // Node's own --env-file takes the mark for a part of the first name, which was read without it above.
+    // Node's own --env-file takes the byte order mark for a part of the first name. The variable was read without it above.
     if (name.startsWith(mark) && sources.has(name.slice(1))) continue;
     environment[name] = value;
     sources.delete(name);
@@ -171,9 +171,9 @@ const line =
   /[^\S\n]*(?:(?:export )?[A-Za-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\s"'`#][^\n#]*)?)?[^\S\n]*(?:(?<!\S)#.*)?(?:\n|$)/y;
 
 /**
- * The first line that parseEnv would read as something else than it seems to be, or leave out: one without a name or a value,
- * with words behind a quoted value, with a quote that nothing closes, or with a # in a value, which would be cut off there.
- * Null if there is no such line. Its text may be a secret.
+ * The number of the first line that parseEnv would leave out or misread: a line without a name or a value, with words behind a
+ * quoted value, with a quote that is not closed, or with a # in a value, which would be cut off there. Null if there is no such
+ * line. The line itself is not returned, because it may contain a secret.
  */
 function misleadingLine(text: string): number | null {
   for (line.lastIndex = 0; line.lastIndex < text.length; ) {
@@ -214,7 +214,7 @@ function takeSecret(
   }
 }
 
-/** The variables that are set, a line each: the name, the value without secrets, and where the value comes from. */
+/** The variables that are set, one line each: the name, the value without secrets, and the source of the value. */
 export const settingsIn = (environment: Environment, sources: Sources): string[] =>
   variableNames.flatMap((name) => {
     const given = givenOf(environment, name);

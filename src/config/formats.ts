@@ -74,7 +74,7 @@ export const line = z.string().regex(/^.*$/, 'give it in one line.').optional();
 export const hostName = z
   .string()
   .refine(
-    // The parser of addresses changes a name that it takes for a number, such as 127.1.
+    // The parser of addresses rewrites a name that it takes for a number, such as 127.1.
     (host) =>
       isIP(host) !== 0 ||
       (/^\w[\w.-]*$/.test(host) && URL.parse(`http://${host}`)?.hostname === host.toLowerCase()),
@@ -149,14 +149,20 @@ export const gatewayTexts = z
 const isPath = (parts: readonly string[]) =>
   parts.length <= 16 && parts.every((part) => /^\S(?:.{0,62}\S)?$/.test(part));
 
-/** A path in JSON: names and positions, separated by dots. Shape: its parts; none for the whole. */
+/**
+ * A path in JSON: names and positions, separated by dots.
+ * Shape: the parts of the path; none for the whole answer.
+ */
 export const jsonPath = z
   .string()
   .transform((path) => (path === '.' ? [] : path.split('.')))
   .refine(isPath, 'give a path such as data.status or 0.id, or . for the whole answer.')
   .optional();
 
-/** Paths of members. Shape: the parts of each; none of them is the whole answer. */
+/**
+ * Paths of members.
+ * Shape: the parts of each path. The path of the whole answer is not allowed.
+ */
 export const jsonPaths = z
   .string()
   .transform((list) => list.split(',').map((path) => path.trim().split('.')))
@@ -164,8 +170,8 @@ export const jsonPaths = z
   .default([]);
 
 /**
- * An origin as browsers send it: scheme, host, and a port that is not the scheme's own. Apps have schemes of their own
- * (`capacitor://localhost`), whose origin a URL does not tell. Pages of files have no origin of their own.
+ * An origin as browsers send it: scheme, host, and a port that is not the scheme's default. URL does not tell the origin for the
+ * schemes of apps (`capacitor://localhost`). Pages of files have no origin.
  * Errors: an Error whose message is the remedy.
  */
 function originOf(word: string): string {
@@ -185,7 +191,7 @@ export const origins = parsedBy(
     new Set(list.split(/[\s,]+/).flatMap((word) => (word ? [originOf(word)] : []))),
 ).default(new Set());
 
-/** An address of HTTP. A parser of URLs would leave out a line break in it. */
+/** An HTTP address. Line breaks are checked first, because a parser of URLs would drop them. */
 const httpAddress = (remedy: string) =>
   z
     .string()
@@ -240,7 +246,7 @@ export const proxyAddress = httpAddress(proxyRemedy)
 const keysRemedy =
   'give an https address without credentials, such as https://login.example/.well-known/jwks.json.';
 
-/** An address of public keys: https, or loopback. */
+/** The address of public keys: https, or on loopback. */
 export const keysAddress = httpAddress(keysRemedy)
   .refine((text) => {
     const url = new URL(text);

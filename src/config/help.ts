@@ -13,7 +13,7 @@ export const bySection = Object.entries(sections).map(([title, entries]) => ({
   })),
 }));
 
-/** The default is the value of a variable that is not set. */
+/** The default of a variable: the value that its format gives to a variable that is not set. */
 function defaultOf(format: z.ZodType): string {
   const { data: value } = format.safeParse(undefined);
   if (typeof value === 'string') return `\`${value}\``;
@@ -21,7 +21,7 @@ function defaultOf(format: z.ZodType): string {
   return typeof value === 'number' ? String(value) : (format.meta()?.unset ?? 'none');
 }
 
-/** A secret's description also names the variable for its file. */
+/** The description of a variable. For a secret, it also names the variable for its file. */
 function descriptionOf(name: string, { description = '' }: z.ZodType): string {
   return secretVariables.includes(name)
     ? `${description}; or \`${name}${fileEnding}\`, a file that contains it`
@@ -35,7 +35,7 @@ export const plain = (markdown: string) =>
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll('`', '');
 
-/** For a terminal: each variable with a line or two. */
+/** Each variable with a line or two, for a terminal. */
 export const variablesAsHelp = (): string =>
   bySection
     .map(({ title, entries }) => {

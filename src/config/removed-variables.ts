@@ -4,8 +4,8 @@ const fixed = (name: LimitName) => `fixed now: ${fixedText(name)}.`;
 const explore = 'EXPLORE=on or off decides on GraphiQL, introspection and x-bankql-explain together.';
 
 /**
- * The settings of earlier versions, each with its replacement or fixed value. Names that begin like ours are not here: every
- * unknown one of these is refused.
+ * The settings of earlier versions, each with its replacement or fixed value. Names with a prefix of bankql's are not listed,
+ * because every unknown one is refused anyway.
  */
 const remedies: Readonly<Record<string, string>> = {
   APQ: 'clients send texts, or ids of PERSISTED_DOCUMENTS; automatic persisted queries fall back to texts.',

@@ -215,7 +215,7 @@ export const sections = {
   },
 } as const satisfies Record<string, Record<string, z.ZodType>>;
 
-/** Every variable that the process reads. The documentation, `--help` and `.env.example` are made of it. */
+/** Every variable that the process reads. The documentation, `--help` and `.env.example` are generated from this table. */
 export const variables = {
   ...sections['The bank'],
   ...sections['Who calls'],

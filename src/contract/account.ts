@@ -5,7 +5,7 @@ import { get, operation, put } from './operation.ts';
 import { type Body, bodyOf, record } from './record.ts';
 import { money } from './shared-parts.ts';
 
-/** An account as putAccountID answers it (model AccountDef). */
+/** An account in the answer of putAccountID (model AccountDef). */
 export const account = record('Account', 'An account through one of its views.', {
   balance: money.nullish().meta({
     description: 'The balance of the account.',
@@ -41,7 +41,7 @@ export const account = record('Account', 'An account through one of its views.',
 export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;
 
-/** An entry of the account list, which has to hold a balance. One that holds nothing is null, as where it is optional. */
+/** An entry of the account list, which must have a balance. An empty balance becomes null, as where it is optional. */
 const accountItem = account.extend({
   balance: money.meta({ interpret: (value) => (isNothing(value) ? null : undefined) }),
 });

@@ -33,14 +33,14 @@ export const decimal = z
     },
   });
 
-/** Whether a value is a decimal; unlike validation, it creates no error message. */
+/** Whether a value is a decimal. Unlike validation, this creates no error message. */
 export function isDecimal(value: unknown): boolean {
   return (
     typeof value === 'string' && (shortDecimal.test(value) || (jsonNumber.test(value) && isWritable(value)))
   );
 }
 
-/** Nearly all amounts: few digits, without an exponent. */
+/** Matches nearly all amounts: few digits, without an exponent. */
 const shortDecimal = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?$/;
 
 function isWritable(number: string): boolean {
@@ -103,7 +103,7 @@ export const reference = z.string().meta({ interpret: idOf });
 /** Ids; some banks send a single id, or a single object with an id. */
 export const references = z.array(reference).meta({ interpret: (value) => listOf(idOf(value)) });
 
-/** Whether a text is a list of ids, and not an array in JSON. */
+/** Whether a text is a list of ids, and not a JSON array. */
 export const isIdList = (value: unknown): boolean => typeof value === 'string' && !/^\s*\[/.test(value);
 
 /**
@@ -119,7 +119,7 @@ export const idList = z
       const list = typeof value === 'string' ? parsed(value) : value;
       if (!Array.isArray(list)) return digitsOf(value);
       const ids = list.map(idOf);
-      // An id that contains a separator would be read as two ids.
+      // An id with a separator would be read as two ids.
       if (!ids.every((id) => typeof id === 'string' && /^[^\s,]+$/.test(id))) return undefined;
       return ids.join(',') || null;
     },

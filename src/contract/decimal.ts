@@ -1,4 +1,4 @@
-/** Decimal numbers as texts, which keep every digit. */
+/** Decimal numbers as texts, which preserve every digit. */
 
 /** The maximum length of a number without an exponent, in characters: 1e999999999 would be far longer. */
 export const maxDecimalLength = 1000;
@@ -11,7 +11,7 @@ export const jsonNumberSource = String.raw`${plain}(?:[eE][+-]?\d+)?`;
 /** A valid JSON number. */
 export const jsonNumber = new RegExp(`^${jsonNumberSource}$`);
 
-/** One without an exponent. */
+/** A JSON number without an exponent. */
 export const plainNumber = new RegExp(`^${plain}$`);
 
 /** The parts of a number: sign, whole, fraction, exponent. It may have leading zeros. */

@@ -10,13 +10,13 @@ import { jsonNumber, jsonNumberSource } from './decimal.ts';
  */
 
 /**
- * Parses JSON; the number of an `amount` member becomes the string of its digits. An amount that is a string already
- * stays one; `onQuotedAmount` is called once for all of them. With `keepDigits` other numbers are still numbers, and
- * `exactNumber` returns the digits of those that a double cannot hold.
+ * Parses JSON. The number of an `amount` member becomes the string of its digits. An amount that is a string already stays one;
+ * `onQuotedAmount` is called once for all of them. With `keepDigits`, other numbers are still numbers, and `exactNumber` returns
+ * the digits of those that a double cannot represent.
  * Errors: SyntaxError, as JSON.parse.
  */
 export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
-  // Most texts contain no amount. A plain search for it is fast, because `m` is rarer than quotes.
+  // Most texts contain no amount. This search is fast, because `m` is rarer than quotes.
   const hasAmount = text.includes('mount"');
   if (hasAmount && onQuotedAmount !== undefined && quotedAmount.test(text)) onQuotedAmount();
   if (keepDigits) return JSON.parse(text, keepDigitsOf);
@@ -27,7 +27,7 @@ export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDi
   return JSON.parse(hasAmount ? quoteAmounts(text) : text);
 }
 
-/** A key may contain a letter of "amount" as an escape sequence. A search for the name does not find such a key. */
+/** Matches a key in which a letter of "amount" is an escape sequence. A plain search for the name does not find such a key. */
 const escapedLetter = /\\u00[67]/;
 const amountKey = String.raw`"amount"[ \t\r\n]*:[ \t\r\n]*`;
 const quotedAmount = new RegExp(`${amountKey}"`);
@@ -43,10 +43,10 @@ const numberOfAmount = new RegExp(
  */
 const quoteAmounts = (text: string) => text.replace(numberOfAmount, '$1"$2"');
 
-/** The digits of numbers that a double cannot hold, by their object and key. */
+/** The digits of numbers that a double cannot represent, by their object and key. */
 const digitsByHolder = new WeakMap<object, Map<string, string>>();
 
-/** A reviver: handles amounts as above, and records the digits of all other numbers, including those inside strings. */
+/** A reviver that handles amounts as above, and records the digits of all other numbers, including those inside strings. */
 function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { source?: string }): unknown {
   if (key === 'amount') return typeof value === 'number' ? source : value;
   const digits = typeof value === 'number' ? source : value;
@@ -58,8 +58,8 @@ function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { 
 }
 
 /**
- * A number of an object that was parsed with `keepDigits`, as JSON with all its digits; the plain number if a double
- * holds all digits, or if the member has changed since.
+ * A number of an object that was parsed with `keepDigits`, as JSON with all its digits. It is the plain number if a double
+ * represents all digits, or if the member has changed since.
  */
 export function exactNumber(holder: object, key: string): unknown {
   const number: unknown = Reflect.get(holder, key);
@@ -79,6 +79,6 @@ export function writeExactJson(value: unknown): string {
   return exact;
 }
 
-/** How JSON.stringify writes the name and the quote of an amount that is a string: within a string, quotes are escaped. */
+/** The name and the opening quote of a string amount, as JSON.stringify writes them. Within a string, quotes are escaped. */
 const writtenAmount = '"amount":"';
 const writtenNumber = new RegExp(`"amount":"(${jsonNumberSource})"`, 'g');

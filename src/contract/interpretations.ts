@@ -10,8 +10,8 @@ import { metaOf } from './record.ts';
  */
 
 /**
- * Converts a value that does not match its schema into a value that does, or null for an absent one. Undefined if the
- * value has no meaning, or more than one.
+ * Converts a value that does not match its schema into a value that does, or into null for an absent value. Undefined if the
+ * value has no meaning, or several.
  */
 export type Interpret = (value: unknown) => unknown;
 
@@ -26,28 +26,31 @@ export interface RecordObserver {
   onViolation(path: Path, expected: string, message: string): unknown;
 }
 
-/** The objects that banks wrote instead of ids, by the record that has the id. */
+/** The objects that banks sent instead of ids, by the record that contains the id. */
 const namedObjects = new WeakMap<object, Map<string, Readonly<Record<string, unknown>>>>();
 
-/** The object that the bank wrote instead of an id of a record; undefined if it wrote the id. */
+/** The object that the bank sent instead of an id of a record; undefined if it sent the id. */
 export const namedObject = (record: object, field: string): Readonly<Record<string, unknown>> | undefined =>
   namedObjects.get(record)?.get(field);
 
-/** Whether a value in place of an object holds nothing. PHP writes an empty object as `[]`, and converters from XML write it as `""`. */
+/**
+ * Whether a value in place of an object means an empty object. PHP writes an empty object as `[]`, and converters from XML write
+ * it as `""`.
+ */
 export const isNothing = (value: unknown): boolean =>
   value === '' || (Array.isArray(value) && value.length === 0);
 
-/** A position in a record, with the objects on the way to it. */
+/** A position in a record, with the objects that lead to it. */
 interface Reading {
   readonly path: PropertyKey[];
   readonly observer: RecordObserver;
 }
 
-/** Returns the meaning of a value for a shape. */
+/** Returns the meaning of a value that is read with a shape. */
 type Read = (value: unknown, reading: Reading) => unknown;
 
 /**
- * In a record that breaks its shape, replaces each deviating value by its meaning, in place.
+ * Replaces each deviating value of a record that does not match its shape by its meaning, in place.
  * Errors: those of the observer.
  */
 export const interpretRecord = (
@@ -61,7 +64,7 @@ const readers = new WeakMap<z.core.$ZodType, Read>();
 
 const readerOf = (shape: z.core.$ZodType): Read => getOrMake(readers, shape, createReader);
 
-/** The readers of shapes: to inspect a zod shape takes longer than to check a value, so each shape is inspected once. */
+/** Creates the reader of a shape. To inspect a zod shape takes longer than to check a value, so each shape is inspected once. */
 function createReader(shape: z.core.$ZodType): Read {
   if (shape instanceof z.ZodOptional) {
     const read = readerOf(shape.def.innerType);
@@ -105,14 +108,14 @@ function createReader(shape: z.core.$ZodType): Read {
   return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
 }
 
-/** Reads a value that breaks the shape itself, not only one of its members. */
+/** Reads a value that itself does not match the shape, not only in one of its members. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
   const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {
     const meant = interpret?.(value);
-    // zod's own message takes longer to create than everything else here.
+    // Checked here, because zod takes longer to create its own message than everything else here takes.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
     // The contract's own messages begin with "not".

@@ -26,7 +26,7 @@ export const getMessagesOwner = operation({
   envelope: 'messages',
 });
 
-/** The specification names every operation but this one (row 11): the name is ours. */
+/** The specification names every operation except this one (row 11): bankql chose the name. */
 export const putCustomerMessage = operation({
   id: 'putCustomerMessage',
   ...put,

@@ -21,11 +21,11 @@ export interface Operation {
   readonly method: 'GET' | 'PUT' | 'POST';
   /** The path template relative to the bank's base URL, with `{NAME}` for each id. */
   readonly path: string;
-  /** Marked T: every call carries a fresh `Track-ID`. */
+  /** Whether every call carries a fresh `Track-ID` (T in the specification). */
   readonly tracked: boolean;
   readonly auth: Auth;
   readonly kind: Kind;
-  /** Whose data it reads or changes; `public` data is the same for every caller. */
+  /** The audience of the data that it reads or changes; `public` data is the same for every caller. */
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null if the operation has none. */
   readonly body: z.ZodObject | null;
@@ -42,7 +42,7 @@ export interface Operation {
 
 /** The common properties of similar operations. */
 export const get = { method: 'GET', tracked: false, kind: 'read', body: null } as const;
-/** A POST that asks and changes nothing. */
+/** A POST that queries and changes nothing. */
 export const query = { method: 'POST', tracked: true, kind: 'read' } as const;
 export const put = { method: 'PUT', tracked: true, auth: 'required', kind: 'write' } as const;
 
@@ -53,7 +53,7 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
   ? Name | PathNames<Rest>
   : never;
 
-/** The ids that fill an operation's path template. */
+/** The ids in an operation's path template. */
 export type PathIds<T extends Operation> = { readonly [Name in PathNames<T['path']>]: string };
 
 /** bankql's name of an id in a path: `bankId` for BANK_ID. */
@@ -61,7 +61,7 @@ type OwnName<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${Lowercase<First>}${Capitalize<Lowercase<Rest>>}`
   : Name;
 
-/** The ids that fill an operation's path template, by bankql's names. */
+/** The ids in an operation's path template, by bankql's names. */
 export type OwnIds<T extends Operation> = {
   readonly [Name in PathNames<T['path']> as OwnName<Name>]: string;
 };

@@ -12,7 +12,7 @@ import type { Interpret } from './interpretations.ts';
  */
 declare module 'zod' {
   interface GlobalMeta extends FieldMeta, RecordMeta, ScalarMeta {
-    /** The name of the field or type in GraphQL; by default a field's name in REST, in camel case. */
+    /** The name of the field or type in GraphQL. The default for a field is its REST name in camel case. */
     name?: string;
   }
 }
@@ -22,22 +22,25 @@ interface ScalarMeta {
   scalar?: 'Decimal' | 'ID';
   /** Interprets other forms in which banks write the value. */
   interpret?: Interpret;
-  /** The schema's check as a function that creates no error. */
+  /** Checks a value like the schema, but creates no error. */
   check?: (value: unknown) => boolean;
 }
 
 interface FieldMeta {
-  /** Request bodies and inputs require it, although answers do not. */
+  /** Whether request bodies and inputs require the member, although answers do not. */
   requiredInBodies?: true;
-  /** Only answers have it. */
+  /** Whether only answers have the member. */
   readOnly?: true;
-  /** Ids of other records: they are IDs in GraphQL, and inputs refuse global ids. */
+  /** Whether these are ids of other records. They are IDs in GraphQL, and inputs reject global ids. */
   holdsIds?: true;
-  /** The text is a list of these in GraphQL: it is split at commas, and ids at white space too. */
+  /** The type of the entries, if the text is a list in GraphQL: it is split at commas, and ids at white space too. */
   listOf?: 'String' | 'ID';
-  /** The field is a list in GraphQL. Request bodies contain only its single entry; answers contain the entry or the list. */
+  /**
+   * Whether the field is a list in GraphQL although request bodies contain only its single entry. Answers contain the entry or
+   * the list.
+   */
   isOnlyEntry?: true;
-  /** Endings of the descriptions in the GraphQL type, in inputs, and in changes (by default the ending for inputs). */
+  /** Texts that are appended to the description in the GraphQL type, in inputs, and in changes (by default the one of inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
   /** A second GraphQL field with the date in the text. `dateOf` is the operation that reads it, for the count of drift. */
   also?: { readonly name: string; readonly dateOf: string };
@@ -46,17 +49,17 @@ interface FieldMeta {
 interface RecordMeta {
   /** The REST names in the order of the lines. Request bodies have this order too. */
   lines?: readonly string[];
-  /** The GraphQL input type, if its name is not the type's name with "Input", or its description is another. */
+  /** The GraphQL input type, if it has another name than the type's name with "Input", or another description. */
   input?: { readonly name?: string; readonly description?: string };
-  /** The GraphQL type of changes, by default named with "Changes". Without it, a change replaces the value whole. */
+  /** The GraphQL type of changes, by default named with "Changes". Without it, a change replaces the whole value. */
   changes?: { readonly name?: string; readonly description: string };
 }
 
-/** The metadata of a schema. A clone by `.meta()` or `.describe()` has those of the original too. */
+/** The metadata of a schema. A clone by `.meta()` or `.describe()` also has the metadata of the original. */
 export const metaOf = (schema: z.core.$ZodType): z.GlobalMeta => z.globalRegistry.get(schema) ?? {};
 
 interface RecordOptions extends Pick<RecordMeta, 'input' | 'changes'> {
-  /** The shape has the order of the lines. By default it is alphabetical, as in the specification. */
+  /** Whether the shape keeps the order of the lines. By default the order is alphabetical, as in the specification. */
   readonly keepsOrder?: true;
 }
 
@@ -85,9 +88,9 @@ export interface Field extends FieldMeta {
   readonly description: string;
   readonly type: 'Boolean' | 'Decimal' | 'Float' | 'ID' | 'String' | z.ZodObject;
   readonly isList: boolean;
-  /** Whether every answer has it. Every body then has it too. */
+  /** Whether every answer has the member. Every request body then has it too. */
   readonly isRequired: boolean;
-  /** Whether this is the record's own id, which is also in the path. GraphQL shows it; changes omit it. */
+  /** Whether this is the record's own id, which is also in the path. GraphQL shows it; changes leave it out. */
   readonly isOwnId: boolean;
 }
 
@@ -104,7 +107,7 @@ export function recordField<T extends z.ZodObject>(of: T, rest: keyof z.infer<T>
   return found;
 }
 
-/** The name of a member in GraphQL, if it has no other: `swiftBic` for `swift_bic`. */
+/** The default name of a member in GraphQL: `swiftBic` for `swift_bic`. */
 export const camelCase = (rest: string): string =>
   rest.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -151,14 +154,14 @@ type InBody<T> =
 /** A record in the body of a request. A member that only bodies require is optional in the type; the shape requires it. */
 export type Body<T extends z.ZodObject> = z.infer<z.ZodObject<BodyShape<T['shape']>, z.core.$strict>>;
 
-/** The shape of a record in the body of a request: it has no nulls, no members that only answers have, and no others. */
+/** The shape of a record in a request body: it has no nulls, and no member that only answers have. */
 export function bodyOf<T extends z.ZodObject>({
   shape,
 }: T): z.ZodObject<BodyShape<T['shape']>, z.core.$strict> {
   const members = Object.entries<z.core.$ZodType>(shape)
     .filter(([, member]) => !metaOf(member).readOnly)
     .map(([rest, member]) => [rest, inBody(member)]);
-  // The types of the members are beyond the inference of Object.fromEntries.
+  // Object.fromEntries cannot infer the types of the members.
   return z.strictObject(Object.fromEntries(members)) as never;
 }
 
@@ -173,6 +176,6 @@ function inBody(member: z.core.$ZodType): z.core.$ZodType {
   return value === member || metaOf(member).requiredInBodies ? inside : z.optional(inside);
 }
 
-/** Whether a value of a record says nothing: it is absent or null, or an empty text or list. */
+/** Whether a value of a record is empty: absent, null, or an empty text or list. */
 export const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);

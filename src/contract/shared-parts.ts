@@ -52,7 +52,7 @@ export const nameBox = record('NameBox', 'A name on its own.', {
   name: text.describe('The name.'),
 });
 
-/** An account as another record names it. */
+/** An account to which another record refers. */
 export type AccountRef = z.infer<typeof accountRef>;
 export type AccountRefBody = Body<typeof accountRef>;
 const named = { holdsIds: true, notes: { answer: ', as the record has it' } } as const;

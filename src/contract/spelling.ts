@@ -4,24 +4,29 @@ import { isObject } from '../is-object.ts';
 import type { Path } from './interpretations.ts';
 import { isEmpty, withoutNull } from './record.ts';
 
-/** Members of records that the contract does not have. They are not read: a bank that writes `swiftBic` has no `swift_bic`. */
+/**
+ * Finds members of records that the contract does not contain. They are not read: if a bank writes `swiftBic`, `swift_bic` is
+ * absent.
+ */
 
-/** Receives an unknown member; `meant` is the contract's name if the member's name is that in another spelling, and otherwise null. */
+/** Receives an unknown member. `meant`: the contract's name for it, if it differs only in spelling; otherwise null. */
 type OnUnknown = (path: Path, meant: string | null) => void;
 
 export interface Names {
   readonly known: ReadonlySet<string>;
-  /** Unknown names whose spelling was compared, and means nothing. Bounded: the bank chooses the names. */
+  /**
+   * Unknown names that match no name of the contract in any spelling. The number is bounded, because the bank chooses the names.
+   */
   readonly foreign: Set<string>;
   /** The contract's names by their folded spelling. */
   readonly folded: ReadonlyMap<string, string>;
-  /** The members that are objects, or lists of objects, with the names of these. */
+  /** The members that are objects or lists of objects, with the names of their members. */
   readonly parts: readonly (readonly [name: string, part: Names])[];
 }
 
 const names = new WeakMap<z.ZodObject, Names>();
 
-/** The names of a shape and its parts. Whoever checks many records of a shape asks once. */
+/** The names of a shape and its parts. A caller that checks many records of a shape should call this once. */
 export const namesOf = (shape: z.ZodObject): Names =>
   getOrMake(names, shape, () => {
     const members = Object.entries<z.core.$ZodType>(shape.shape);
@@ -39,7 +44,10 @@ export const namesOf = (shape: z.ZodObject): Names =>
 
 const fold = (name: string) => name.replaceAll(/[-_ ]/g, '').toLowerCase();
 
-/** The maximum length of a name that is compared with the contract's, and the most names of a record that are reported. */
+/**
+ * The maximum length of a name that is compared with the contract's, and the maximum number of names that are reported for a
+ * record.
+ */
 const maxNameLength = 64;
 const maxNames = 20;
 
@@ -73,8 +81,8 @@ function visit(
 }
 
 /**
- * Whether a valid record may have a member in another spelling: false for most records, and cheap, because it is asked for every
- * answer.
+ * Whether a valid record may have a member in another spelling. It is false for most records, and cheap, because it is called for
+ * every answer.
  */
 export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
@@ -83,7 +91,7 @@ export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record
     if (foreign.size < maxNames) foreign.add(name);
   }
   for (const [name, part] of parts) {
-    // The record is valid: this is an object, a list of objects, or nothing.
+    // Since the record is valid, this is an object, a list of objects, or absent.
     const value = record[name as never] as object | null | undefined;
     if (value == null) continue;
     const isFound = Array.isArray(value)
@@ -95,8 +103,8 @@ export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record
 }
 
 /**
- * The members of a record whose names are the contract's in another spelling, if the record does not have the contract's: their values
- * are lost to whoever reads the record.
+ * The members of a record that are members of the contract in another spelling, if the record lacks the contract's spelling:
+ * their values would be lost.
  * Shape: the first paths, such as `swiftBic` and `location.Latitude`.
  */
 export function otherSpellings(shape: z.ZodObject, record: unknown): readonly string[] {

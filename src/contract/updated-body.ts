@@ -3,7 +3,7 @@ import { isObject } from '../is-object.ts';
 import { exactNumber } from './exact-json.ts';
 import { isEmpty } from './record.ts';
 
-/** Changes of a request body: undefined keeps a member, null removes it, an object changes the members that it names. */
+/** Changes of a request body: undefined keeps a member, null removes it, and an object changes the members that it contains. */
 export type Changes<Body> = {
   readonly [Key in keyof Body]?:
     | (NonNullable<Body[Key]> extends readonly unknown[]
@@ -15,7 +15,7 @@ export type Changes<Body> = {
     | undefined;
 };
 
-/** Whether changes change nothing, such as `{ address: {} }`. */
+/** Whether changes have no effect, such as `{ address: {} }`. */
 export const changesNothing = (changes: unknown): boolean =>
   isObject(changes) && Object.values(changes).every(changesNothing);
 
@@ -88,11 +88,11 @@ function memberOf(
 }
 
 /**
- * Whether a value of a record is missing in the answer to its write. Such an answer does not show the record: clients would
- * store nulls, and a version that the record never had.
+ * Whether the answer to a write lacks a value of the record. Such an answer does not show the record: clients would store nulls,
+ * and a version that the record never had.
  */
 export function leavesOut(answer: unknown, known: unknown): boolean {
-  // A value that broke the contract is present.
+  // A value that does not match the contract is present, as an Error.
   if (answer instanceof Error) return false;
   if (isObject(known) && !JSON.isRawJSON(known))
     return Object.entries(known).some(([name, value]) => leavesOut(Object(answer)[name], value));

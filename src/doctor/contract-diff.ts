@@ -36,7 +36,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
       for (const [index, record] of content.entries()) visitUnknown(shape, record, onUnknown, [index]);
     else visitUnknown(shape, content, onUnknown);
     const difference = (path: Path, expected: string) => {
-      // The contract holds an amount's digits as a string; the bank sends a number.
+      // The contract represents an amount as a string of its digits; the bank sends a number.
       const type = path.at(-1) === 'amount' ? 'number' : expected;
       return `${nameOf(path)}: expected ${type}, found ${kindOf(valueAt(content, path))}`;
     };
@@ -45,7 +45,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
       json,
       details,
       ({ field, names }, path, expected = '') => {
-        // Named above, in every record.
+        // These members were already reported above, for every record.
         if (names === undefined)
           drift.push(path ? difference(path, expected) : (answerDrifts[field] ?? field));
       },
@@ -62,7 +62,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
   return { contract: withCounts(contract), drift: withCounts(drift), unknown: withCounts(unknown) };
 }
 
-/** The drifts of a whole answer in words. For amounts, the reading path reports only that some are strings. */
+/** Descriptions of the drifts of a whole answer. For amounts, reading only reports that some are strings. */
 const answerDrifts: Readonly<Record<string, string>> = {
   ...responseDrifts,
   amount: 'amount: expected number, found string',
@@ -75,7 +75,7 @@ const withCounts = (texts: readonly string[]): string[] =>
     ([text, { length }]) => (length === 1 ? text : `${text} (${length} times)`),
   );
 
-/** The path of a field without positions in lists, such as `branches[].location.latitude`. */
+/** The path of a field without the positions in lists, such as `branches[].location.latitude`. */
 const fieldName = (path: Path): string =>
   path
     .map((key) => (typeof key === 'number' ? '[]' : `.${String(key)}`))

@@ -24,7 +24,10 @@ export const idOptions = {
 export type IdOption = keyof typeof idOptions;
 export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
 
-/** The options with the caller's credentials, and the variables that keep these off the command line. */
+/**
+ * The options with the caller's credentials, and the variables that replace them, so that credentials need not be on the command
+ * line.
+ */
 export const credentialOptions = {
   key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
   'auth-provider': { credential: 'authProviderName', variable: 'DOCTOR_AUTH_PROVIDER_NAME' },

@@ -12,7 +12,7 @@ import { counted } from '../errors.ts';
 import { diffWithContract } from './contract-diff.ts';
 import { credentialOptions, type DoctorOptions, type IdOption } from './doctor-options.ts';
 
-/** An operation that changes nothing: the types prevent the doctor from calling any other. */
+/** An operation that changes nothing. Its type prevents the doctor from calling any other. */
 type ReadOperation = Operation & { readonly kind: 'read' };
 
 const isRead = (operation: Operation): operation is ReadOperation => operation.kind === 'read';
@@ -29,7 +29,7 @@ const idOptionOf: Readonly<Record<string, IdOption>> = {
   productId: 'product',
 };
 
-/** The member of a query's body, and its option. */
+/** The member of a query's body, and the option for its value. */
 const bodyOf: Readonly<Record<string, readonly [member: string, option: IdOption]>> = {
   postBranches: ['id', 'branch'],
   postProducts: ['id', 'product'],
@@ -41,7 +41,7 @@ interface Check {
   readonly operation: ReadOperation;
   /** The request line, with placeholders for ids. */
   readonly line: string;
-  /** For the account list. */
+  /** The scope of a call of the account list. */
   readonly scope?: string;
   /** The id that the record, or the only entry of a list, should have. */
   readonly ownId?: IdOption | undefined;
@@ -50,8 +50,8 @@ interface Check {
 const ownIdOf: Readonly<Record<string, IdOption>> = { getProduct: 'product', getTransaction: 'transaction' };
 
 /**
- * A call of each read operation, including the POST queries; for the account list, one with each scope of the
- * specification and one with the scope for reading a single account (BANK_ACCOUNT_SCOPE).
+ * The calls of the doctor: each read operation, including the POST queries. The account list is called with each scope of the
+ * specification, and with the scope for reading a single account (BANK_ACCOUNT_SCOPE).
  */
 export const checksOf = (accountScope: string): readonly Check[] =>
   Object.values<Operation>(operations)
@@ -94,7 +94,7 @@ function prepare(
     : client.prepare(operation, { ids, credentials });
 }
 
-/** The results of calls, in the order in which the summary counts them. */
+/** The results of calls, in the order of the summary. */
 const outcomes = ['ok', 'refused', 'no answer', 'contract', 'drift'] as const;
 
 interface Finding {
@@ -104,10 +104,13 @@ interface Finding {
   readonly differences?: readonly string[];
 }
 
-/** The most differences of each kind that are shown: there may be any number of unknown fields. */
+/** The maximum number of differences of each kind that are shown, because an answer may have any number of unknown fields. */
 const maxListLength = 20;
 
-/** Evaluates the result of a call. Its texts contain no credentials but those that are too short for `secretsOf`. `id` is as in diffWithContract. */
+/**
+ * Evaluates the result of a call. Its texts contain no credentials, except those that are too short for `secretsOf`. `id` is as
+ * in diffWithContract.
+ */
 function evaluate(call: Call, response: HttpResult, id: string | undefined): Finding {
   const { failure } = reportOf(call, response, 0, null);
   if (response instanceof TransportFailure) return { outcome: 'no answer', verdict: `no answer: ${failure}` };
@@ -126,7 +129,7 @@ function evaluate(call: Call, response: HttpResult, id: string | undefined): Fin
       differences: (['contract', 'drift', 'unknown'] as const).flatMap((sort) => {
         const rest = diff[sort].length - maxListLength;
         const shown = diff[sort].slice(0, maxListLength).concat(rest > 0 ? `… and ${rest} more` : []);
-        // Made safe to print, because the bank chooses the names of unknown fields.
+        // Escaped for printing, because the bank chooses the names of unknown fields.
         return shown.map((text) =>
           redact(`${sort.padEnd(9)} ${text}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' '), secrets, 200),
         );

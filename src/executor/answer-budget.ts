@@ -1,20 +1,23 @@
 import { GraphQLError } from 'graphql';
 
-/** How large the answer to one operation may be. */
+/** The limits of the answer to one operation. */
 export interface AnswerLimits {
   /** Completed values: leaves, objects and list entries; each value in the answer's JSON counts as one. */
   readonly values: number;
-  /** The length of its JSON, in bytes. */
+  /** The length of the answer's JSON, in bytes. */
   readonly bytes: number;
 }
 
 /** Counts the values of all answers of the process that are being built. */
 interface ValueHolder {
-  /** Takes more values for this answer; false if its caller has none left. */
+  /** Takes more values for this answer; false if its caller may have no more. */
   takeValues(count: number): boolean;
 }
 
-/** How many values, of its answer and of the bank's that it keeps, an operation has without being counted for the whole process. */
+/**
+ * The number of values, of its answer and of the bank's that it keeps, that an operation may have without being counted for the
+ * whole process.
+ */
 export const valuesAtOnce = 1000;
 
 export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
@@ -22,9 +25,9 @@ export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 /** The bytes around a member's name in JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
-/** How many errors an answer shows. */
+/** The maximum number of errors in an answer. */
 export const maxErrors = 100;
-/** How many fields may fail before the operation is ended. */
+/** The maximum number of failed fields. If more fail, the operation ends. */
 const maxFailures = 1000;
 /** The maximum number of list entries that the searches of one operation examine: about 0.3 s of processor time. */
 const maxSearched = 100_000;
@@ -49,7 +52,7 @@ export class AnswerLimitError extends GraphQLError {
   }
 }
 
-/** Ends work that nobody waits for any more. One for all: hundreds of operations may be abandoned at once. */
+/** Ends work that nobody waits for any more. One object for all, because hundreds of operations may be abandoned at once. */
 export const clientHasLeft = new AnswerLimitError('The client has left', 'OVERLOADED', '');
 
 /** The error for an answer whose JSON is too long. */
@@ -71,7 +74,7 @@ export class AnswerBudget {
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
-  /** How many values the answer may have before the operation takes more from the process. */
+  /** The number of values that the answer may have before the operation takes more from the process. */
   #room = 0;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
@@ -81,7 +84,7 @@ export class AnswerBudget {
     this.#addRoom(valuesAtOnce);
   }
 
-  /** Why the operation was ended; null while it is within its limits. */
+  /** Why the operation has ended; null while it is within its limits. */
   get exceeded(): AnswerLimitError | null {
     return this.#exceeded;
   }
@@ -106,7 +109,7 @@ export class AnswerBudget {
     if (this.values > this.valuesMark || this.bytes > this.bytesMark) this.check();
   }
 
-  /** Takes more room, or ends the operation, after a mark was passed. Errors: AnswerLimitError. */
+  /** Called when a mark was passed: takes more values, or ends the operation. Errors: AnswerLimitError. */
   check(): void {
     const { values, bytes } = this.#limits;
     if (this.#exceeded !== null) throw this.#exceeded;
@@ -120,8 +123,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Counts memory that is not in the answer, but is used until the operation ends, in values. Returns false if there is no room;
-   * then the operation ends.
+   * Counts memory that is not in the answer, but is used until the operation ends, in values. Returns false if there is not
+   * enough; the operation then ends.
    */
   keep(values: number): boolean {
     if (this.#exceeded !== null) return false;
@@ -131,7 +134,7 @@ export class AnswerBudget {
     return this.#exceeded === null;
   }
 
-  /** Takes more of the process's values. The operation ends if its caller has none left. */
+  /** Takes more of the process's values. The operation ends if its caller may have no more. */
   #takeRoom(): void {
     const more = Math.ceil(Math.max(this.values - this.#room, valuesAtOnce));
     this.#addRoom(more);
@@ -144,7 +147,7 @@ export class AnswerBudget {
     this.valuesMark = Math.min(this.#limits.values, this.#room);
   }
 
-  /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
+  /** Charges the entries of a list before it is filtered, sorted or searched. Errors: AnswerLimitError. */
   spendSearch(entries: number): void {
     this.#searched += entries;
     if (this.#searched > maxSearched)
@@ -154,7 +157,7 @@ export class AnswerBudget {
       );
   }
 
-  /** Counts a failed field or entry; returns whether its error will be in the answer. Errors: AnswerLimitError. */
+  /** Counts a failed field or entry. Returns whether its error will be in the answer. Errors: AnswerLimitError. */
   countFailure(): boolean {
     this.#failures++;
     if (this.#failures > maxFailures)
@@ -165,7 +168,7 @@ export class AnswerBudget {
     return this.#failures <= maxErrors;
   }
 
-  /** After any exceeded limit, nothing more is built. */
+  /** After any exceeded limit, no more values are built. */
   #end(error: AnswerLimitError): AnswerLimitError {
     this.#exceeded = error;
     this.valuesMark = this.bytesMark = -1;
@@ -174,7 +177,7 @@ export class AnswerBudget {
   }
 }
 
-/** The errors of an answer; if some are omitted, a last error gives their number. */
+/** The errors of an answer. If some are omitted, a last error gives their number. */
 export function boundErrors(shown: readonly GraphQLError[], omitted: number): readonly GraphQLError[] {
   if (omitted === 0) return shown;
   const message = `${omitted} more fields failed; an answer shows the first ${maxErrors} errors.`;

@@ -52,10 +52,13 @@ export interface PrepareOptions {
   readonly hideSuggestions?: boolean;
 }
 
-/** How many plans an operation keeps: one for each of the combinations of @skip and @include conditions that were used last. */
+/**
+ * The maximum number of plans of an operation: one for each of the combinations of @skip and @include conditions that were used
+ * last.
+ */
 const maxPlans = 8;
 
-/** The most plans that the operations of a document keep each. */
+/** The maximum number of plans for each operation of a document. */
 export const plansOf = (document: DocumentNode): number =>
   Math.min(maxPlans, 2 ** conditionsOf(document).length);
 
@@ -66,7 +69,7 @@ export const plansOf = (document: DocumentNode): number =>
 export class PreparedOperation {
   readonly #details: Omit<OperationDetails, 'defers'>;
   readonly #conditions: readonly string[];
-  /** In the order of their last use. */
+  /** The plans in the order of their last use. */
   readonly #plans = new Map<string, OperationPlan | GraphQLError>();
 
   constructor({ schema, document, operation, hideSuggestions = false }: PrepareOptions) {
@@ -129,7 +132,7 @@ interface OperationDetails {
 /** An operation whose @skip and @include conditions are known. */
 export class OperationPlan {
   readonly details: OperationDetails;
-  /** The fields at its root. Those of a mutation are executed one after the other: each is a step of its own. */
+  /** The fields at the root. Those of a mutation are executed one after the other, so each has a plan of its own. */
   readonly steps: readonly ObjectPlan[];
   /** Only the variables of @skip and @include: a plan is used longer than the request that it was compiled for. */
   readonly #conditions: Selection['variableValues'];
@@ -166,7 +169,7 @@ export class OperationPlan {
       names.push(name);
       const known = outer.get(name);
       if (known === undefined) fields.push({ name, field, nodes: [...nodes] });
-      // What is selected below it is delivered with it.
+      // The selections below the field are delivered with it.
       else if (!isLeafType(getNamedType(field.type))) known.nodes.push(...nodes);
     }
     const all = new Map([...outer, ...fields.map((field) => [field.name, field] as const)]);
@@ -189,18 +192,18 @@ export class OperationPlan {
   }
 }
 
-/** The fields that are selected on an object. */
+/** The selected fields of an object. */
 export class ObjectPlan {
   readonly fields: readonly FieldPlan[];
   /** The length of the fields' names in JSON; a lower bound. */
   readonly nameBytes: number;
   /** Whether a response name is `__proto__`, which would set the prototype of an ordinary object. */
   readonly namesPrototype: boolean;
-  /** Whether some fields may have been resolved before their object was there. */
+  /** Whether some fields may have been resolved before their object was read. */
   readonly hasEarly: boolean;
   /** The fragments that are delivered later. */
   readonly deferred: readonly DeferredPlan[];
-  /** All fields, also those of its fragments. */
+  /** All fields, including those of the fragments. */
   readonly whole: ObjectPlan;
 
   constructor(fields: readonly FieldPlan[], deferred: readonly DeferredPlan[] = []) {
@@ -219,9 +222,9 @@ export class ObjectPlan {
 /** A fragment that is delivered later. */
 export interface DeferredPlan {
   readonly label: string | undefined;
-  /** The names of all its fields. */
+  /** The names of all fields of the fragment. */
   readonly names: readonly string[];
-  /** Its fields that the object does not have without it. */
+  /** The fields that the object does not have without the fragment. */
   readonly object: ObjectPlan;
 }
 
@@ -274,14 +277,14 @@ export class ValuePlan {
 export class FieldPlan extends ValuePlan {
   /** The field's value if it is the same for every object, such as __typename. */
   readonly constant: string | undefined;
-  /** The property that the resolver reads; null if it does anything else. */
+  /** The property that the resolver reads; null if the resolver does anything else. */
   readonly property: string | null;
   /** The member of the object that has the property; null if the object itself has it. */
   readonly holder: string | null;
   readonly resolve: GraphQLFieldResolver<unknown, unknown>;
   /** Whether the resolver may read its `info`. */
   readonly takesInfo: boolean;
-  /** Whether the resolver may run before its object is there. */
+  /** Whether the resolver may run before its object is read. */
   readonly isEarly: boolean;
   /** The arguments if they are the same for each call; otherwise null, and Execution computes them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
@@ -290,7 +293,7 @@ export class FieldPlan extends ValuePlan {
     const { field, nodes } = selected;
     const plans = new Map<GraphQLObjectType, ObjectPlan | GraphQLError>();
     super(selected, parentType, (type) => {
-      // A selection that cannot be compiled fails for each record alike.
+      // If the selection cannot be compiled, it fails in the same way for each record.
       const compiled = getOrMake(plans, type, () => attempt(() => plan.compileObject(nodes, type)));
       if (compiled instanceof GraphQLError) throw compiled;
       return compiled;
@@ -321,7 +324,7 @@ function sharedArguments(field: SelectedField['field'], node: FieldNode) {
     const values = getArgumentValues(field, node);
     return Object.values(values).some((value) => Object(value) === value) ? null : Object.freeze(values);
   } catch {
-    // Each call reports it at its field.
+    // The error is reported at the field by each call.
     return null;
   }
 }

@@ -19,7 +19,7 @@ const maxPending = 100;
 /** The format of the results: that of graphql 17, or that of 2022, in which each result names its path. */
 export type IncrementalForm = 'v0.2' | '20220824';
 
-/** One of several results, or a part of one. */
+/** One of several results, or a part of a result. */
 export interface IncrementalResult extends Pick<ExecutionResult, 'data' | 'errors'> {
   readonly id?: string;
   readonly path?: readonly (string | number)[];
@@ -29,7 +29,7 @@ export interface IncrementalResult extends Pick<ExecutionResult, 'data' | 'error
   readonly hasNext?: boolean;
 }
 
-/** Executes an operation, and delivers its fragments later. Shape: a single result if none is deferred. It never rejects. */
+/** Executes an operation, and delivers its fragments later. Never rejects. Shape: a single result if no fragment is deferred. */
 export async function executeIncrementally(
   prepared: PreparedOperation,
   form: IncrementalForm,
@@ -46,16 +46,16 @@ export async function executeIncrementally(
   return fragments.announceFirst(result) ? fragments : result;
 }
 
-/** A fragment of one object: an answer of its own. It is nulled if it has failed as a whole. */
+/** A deferred fragment of one object. It is nulled if it has failed as a whole. */
 export class DeferredFragment extends PendingRoot {
   readonly plan: DeferredPlan;
   readonly source: unknown;
-  /** The object that the fragment is left out of. */
+  /** The object to which the fragment belongs. */
   readonly container: PendingValue;
   /** The objects of the answer that have the other fields of the fragment. */
   readonly known: readonly Data[];
   id = '';
-  /** Its fields, once it is complete. */
+  /** The fragment's fields, once it is complete. */
   data: Data | null = null;
 
   constructor(plan: DeferredPlan, source: unknown, container: PendingValue, data: Data) {
@@ -78,14 +78,14 @@ export class DeferredFragment extends PendingRoot {
     };
   }
 
-  /** Whether its object turned out to be null. */
+  /** Whether the fragment's object turned out to be null. */
   get isDiscarded(): boolean {
     for (let at: PendingValue | null = this.container; at !== null; at = at.parent)
       if (at.isNulled) return true;
     return false;
   }
 
-  /** The data of all its fields, also of those that are delivered elsewhere; null if it has failed. */
+  /** The data of all fields of the fragment, including those that are delivered elsewhere; null if it has failed. */
   get wholeData(): Data | null {
     if (this.data === null) return null;
     const whole: Data = Object.create(null);
@@ -103,11 +103,11 @@ export class Fragments {
   readonly #execution: Execution;
   readonly #form: IncrementalForm;
   readonly #announced = new Set<DeferredFragment>();
-  /** Those that the client waits for; null before the first result. */
+  /** The fragments for which the client waits; null before the first result. */
   #awaited: readonly DeferredFragment[] | null = null;
   #pending = 0;
   #ids = 0;
-  /** When they may begin: those of a mutation wait until all its fields have been written. */
+  /** Resolves when fragments may begin: those of a mutation wait until all its fields have been written. */
   readonly #written = Promise.withResolvers<void>();
   #first: IncrementalResult = {};
   #limit: GraphQLError | null = null;
@@ -138,7 +138,7 @@ export class Fragments {
     }
   }
 
-  /** Executes a fragment, at the earliest after the object that it is left out of. It never rejects. */
+  /** Executes a fragment, at the earliest after its object has been started. Never rejects. */
   async #execute(fragment: DeferredFragment): Promise<void> {
     const execution = this.#execution;
     const { plan, source } = fragment;
@@ -160,7 +160,7 @@ export class Fragments {
     if (execution.isOver) return;
     const { container, path, errors } = fragment;
     const nodes = container instanceof PendingField ? container.details.nodes : [];
-    // The error that made it null is its only one.
+    // The error that made the fragment null is its only error.
     fragment.isNulled = true;
     errors.length = 0;
     try {
@@ -206,7 +206,7 @@ export class Fragments {
   #nextResult(): IncrementalResult | null {
     const delivered: DeferredFragment[] = [];
     const pending: DeferredFragment[] = [];
-    // The set grows by what the delivered fragments contain.
+    // The set grows while fragments are delivered that contain further fragments.
     for (const fragment of this.#announced) {
       if (fragment.data === null && !fragment.isNulled) continue;
       this.#announced.delete(fragment);
@@ -250,7 +250,7 @@ export class Fragments {
     return { pending: pending.map(({ id, pathAndLabel }) => ({ id, ...pathAndLabel })) };
   }
 
-  /** The result that ends all, in the place of one that cannot be delivered. */
+  /** The last result, which replaces one that cannot be delivered. */
   lastResult(errors: readonly object[]): object {
     if (this.#awaited === null) return { data: null, errors, hasNext: false };
     return this.#form === '20220824'

@@ -11,10 +11,13 @@ export function attempt<T>(make: () => T): T | GraphQLError {
   }
 }
 
-/** The most locations of one error: the same field may be selected hundreds of times, and an answer has up to 100 errors. */
+/**
+ * The maximum number of locations in an error: the same field may be selected hundreds of times, and an answer has up to 100
+ * errors.
+ */
 const maxLocations = 3;
 
-/** One error for each place. Further errors copy its location, because graphql finds a location by counting lines. */
+/** One error for each place. Later errors copy its location: graphql computes one by counting lines, which is slow. */
 const places = new WeakMap<readonly ASTNode[], GraphQLError>();
 const placeOf = (nodes: readonly ASTNode[]): GraphQLError =>
   getOrMake(places, nodes, () => new GraphQLError('', { nodes: nodes.slice(0, maxLocations) }));

@@ -43,7 +43,7 @@ export function execute(
 /** Executes a plan. Never throws and never rejects. */
 export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
-    // Fragments may still be delivered.
+    // If there are fragments, they are still to be delivered.
     execution.isOver = execution.fragments === null;
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
@@ -115,13 +115,13 @@ export function executeFields(
   for (const field of fields) {
     let value: unknown = field.constant;
     if (value === undefined) {
-      // Needed only for a resolver that takes `info`, for an error, and for a value that is no text.
+      // Created only for a resolver that takes `info`, for an error, and for a value that is not a text.
       let own: Place | null = null;
       try {
         const { property, holder } = field;
         if (property !== null)
           value = holder === null ? record[property] : (record[holder] as Data)[property];
-        // A method of the object: graphql's default resolver calls it.
+        // The property is a method of the object: graphql's default resolver calls it.
         if (property === null || typeof value === 'function') {
           if (early?.has(field)) {
             value = early.get(field);
@@ -267,7 +267,7 @@ function startList(plan: ValuePlan, value: unknown, place: Place): unknown {
   const entries: unknown[] = [];
   const outstanding = completeEntries(plan, list, length, entries, place);
   if (entries.length === length) return outstanding === 0 ? entries : place.waitFor(entries, outstanding);
-  // The rest counts as one more.
+  // The remaining entries count as one more outstanding member.
   place.waitFor(entries, outstanding + 1);
   continueLater(plan, list, length, entries, place.field);
   return place.field;
@@ -294,10 +294,10 @@ function continueLater(
   });
 }
 
-/** After how many entries a list asks whether there is still time. */
+/** The number of entries after which a list checks whether there is still time. */
 const entriesAtOnce = 64;
 
-/** Completes the entries that follow, while there is time. Returns how many of them are outstanding. Errors: that of a non-null entry. */
+/** Completes the next entries while there is time. Returns the number of outstanding ones. Errors: that of a non-null entry. */
 function completeEntries(
   { entry }: ValuePlan,
   list: IndexedList,
@@ -309,7 +309,7 @@ function completeEntries(
   const { execution } = place;
   const { budget } = execution;
   const first = entries.length;
-  // The place of one entry after the other.
+  // One Place object, which all entries use in turn.
   const own = place.memberAt(plan, first);
   let outstanding = 0;
   try {
@@ -337,7 +337,7 @@ function completeEntries(
     }
     if (budget.bytes > budget.bytesMark) budget.check();
   } catch (error) {
-    // Rejections of its other entries are of no interest.
+    // Rejections of the list's other entries are ignored.
     ignoreRejections(list);
     throw error;
   }

@@ -10,7 +10,7 @@ import { type PendingRoot, type PendingValue, Place } from './pending.ts';
 export interface ExecuteOptions extends SlicedOperation {
   /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;
-  /** Whether nobody needs the answer any more; a long execution asks this from time to time. */
+  /** Whether nobody needs the answer any more. A long execution checks this at intervals. */
   isAbandoned?(): boolean;
 }
 
@@ -55,7 +55,7 @@ export class Execution {
     return this.#place;
   }
 
-  /** Whether the next value has to wait; the first `valuesAtOnce` values never wait. */
+  /** Whether the next value has to wait. The first `valuesAtOnce` values never wait. */
   get mustWait(): boolean {
     return this.budget.values > valuesAtOnce && !slices.hasTime;
   }
@@ -74,7 +74,7 @@ export class Execution {
       errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
   }
 
-  /** Ends an execution whose root is pending: nothing more is resolved or waited for. */
+  /** Ends an execution whose root is pending: no further value is resolved or awaited. */
   stop(error: GraphQLError): void {
     if (this.isOver) return;
     this.isOver = true;

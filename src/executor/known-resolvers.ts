@@ -3,13 +3,13 @@
  * wraps resolvers keeps the field's extensions, and its wrapper has to be called.
  */
 interface KnownResolver {
-  /** The resolver only reads this property: the executor reads it itself. */
+  /** The property that the resolver reads, if it does nothing else: the executor then reads it itself. */
   readonly property?: string;
-  /** The member of the source that has the property; the source itself has it if this is null. */
+  /** The member of the source that has the property; null if the source itself has it. */
   readonly holder?: string | null;
-  /** The resolver uses only its source: no `info` is made for it. */
+  /** Whether the resolver uses only its source: no `info` is made for it. */
   readonly usesOnlySource?: true;
-  /** The resolver needs only the ids of its object: it may run before the object's record has been read. */
+  /** Whether the resolver needs only the ids of its object: it may run before the object's record has been read. */
   readonly isEarly?: true;
 }
 
@@ -43,14 +43,14 @@ export const ofSource = <Source, Value>(resolve: (source: Source) => Value) =>
 export const earlyResolver = <Resolve extends object>(resolve: Resolve): Resolve =>
   made(resolve, { isEarly: true });
 
-/** Marks a resolver that calls another one, and changes nothing of what is known about it. */
+/** Marks a resolver that only calls another one with that one's properties. */
 export const sameAs = <Resolve extends object>(resolve: Resolve, other: object): Resolve =>
   made(resolve, { ...knownResolver(other) });
 
-/** The results of an object's fields that were resolved before the object was there, by the selected fields. */
+/** The results of fields that were resolved before their object was read, by the selected fields. */
 type EarlyResults = ReadonlyMap<object, unknown>;
 
-/** The member of an object that has them. A WeakMap would take ten times as long, for each object. */
+/** The member of an object that has the results. A WeakMap would take ten times as long, for each object. */
 const early = Symbol('results of fields that were resolved early');
 
 /** An object with early results. One that a plugin made from it may have other ids: its results are those of its `owner`. */
@@ -76,7 +76,7 @@ export function keepLateObject<T extends object>(object: T, late: Promise<object
   return object;
 }
 
-/** Lets an object that was made from another one have what was resolved early for it. */
+/** Gives an object that was made from another one the results that were resolved early for that one. */
 export function keepResultsOf<T extends object>(object: T, from: object): T {
   const late = lateObjectOf(from);
   if (late !== null) lateObjects.set(object, late);

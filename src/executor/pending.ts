@@ -25,7 +25,7 @@ type Key = string | number;
  */
 export type PendingValue = PendingRoot | PendingField;
 
-/** Stands for a value that is not there yet, and has no members. */
+/** Stands for a value that is not known yet, and has no members. */
 export const awaited = Symbol('awaited');
 
 /**
@@ -42,7 +42,7 @@ export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknow
 export class Place {
   // Class fields would cost a second call for each instance.
   declare readonly execution: Execution;
-  /** The placeholder of the value, once it is needed. */
+  /** Declared, because class fields would cost a second call for each instance. */
   declare pending: PendingValue | null;
   // Only the place of an object whose placeholder exists has none of these (Execution.placeOf).
   declare readonly above: Place;
@@ -169,11 +169,11 @@ export function countDown(container: PendingValue): void {
 export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
-  /** Whether it is a fragment that has failed: later errors below it are not reported. */
+  /** Whether the root is a fragment that has failed: later errors below it are not reported. */
   isNulled = false;
-  /** The errors below it. */
+  /** The errors below the root. */
   readonly errors: GraphQLError[];
-  /** The fragments below it that are delivered later. */
+  /** The fragments below the root that are delivered later. */
   readonly deferred: DeferredFragment[];
   /** The object, while some of its members are outstanding. */
   members: Data | unknown[] | null = null;
@@ -221,7 +221,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   declare members: Data | unknown[] | null;
   /** The number of outstanding members. */
   declare outstanding: number;
-  /** Whether an error has already made this null: later errors below it are not reported. */
+  /** Whether an error has already made the value null: later errors below it are not reported. */
   declare isNulled: boolean;
 
   constructor(parent: PendingValue, details: ValuePlan, key: Key) {

@@ -26,12 +26,12 @@ export interface Selection
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
 }
 
-/** A selection whose constant parts are computed once for all executions. Other executors have none. */
+/** A selection whose constant parts are computed once for all executions. Only bankql's executor passes one. */
 export interface PreparedSelection {
   /** The same object in each execution, as a cache key for values derived from the selection. */
   readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
-  /** The fields that are delivered later, on their own (@defer). */
+  /** The fields that are delivered later (@defer). */
   deferredFieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The arguments of one of these fields. Errors: GraphQLError. */
   argumentsOf(field: SelectedField): Readonly<Record<string, unknown>>;
@@ -176,7 +176,7 @@ export function subselectionOf(field: SelectedField, selection: Selection): Sele
 export const selectionOfEntry = (list: Selection, index: number): Selection =>
   list.selectionOfEntry?.(index) ?? list;
 
-/** Whether @skip and @include keep a node. Errors: GraphQLError if a condition is null. */
+/** Whether @skip and @include include a node. Errors: GraphQLError if a condition is null. */
 function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {
   if (node.directives === undefined || node.directives.length === 0) return true;
   return (

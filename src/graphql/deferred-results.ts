@@ -20,7 +20,9 @@ export async function executeDeferred(
   return result instanceof Fragments ? resultsOf(result, bankql, mask) : result;
 }
 
-/** The results as yoga sends them, each with its JSON, which yoga takes as it is. Together they obey the limits of one answer. */
+/**
+ * Yields the results in yoga's form, each with its JSON, which yoga sends unchanged. Together they obey the limits of one answer.
+ */
 async function* resultsOf(
   fragments: Fragments,
   operation: OperationContext,
@@ -31,7 +33,7 @@ async function* resultsOf(
   let bytes = 0;
   let errorsSoFar = 0;
 
-  /** Errors: AnswerLimitError if it is too long; OVERLOADED if there is no room for it to wait for its client. */
+  /** Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory in which it can wait for its client. */
   function toSent(result: IncrementalResult): Payload {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];
@@ -65,12 +67,12 @@ async function* resultsOf(
     for await (const result of fragments.results) yield toSent(result);
   } catch (cause) {
     operation.cancelReads();
-    // A mutation whose payload defers has been executed: its client must not repeat it because a later read failed.
+    // The mutation has been executed even if its payload is deferred: a read that fails later must not make the client repeat it.
     const { errors = [] } = finalIfItWrote(operation.withoutData(budget.exceeded ?? cause));
     const last = fragments.lastResult(errors.map(shownError));
     const json = JSON.stringify({ ...last, extensions: operation.extensions });
     if (json.length > shortAnswer && holder?.reserveRoom(json.length) === false) {
-      // There is no room even for the error. The answer is cut off, so that the client sees that it is incomplete.
+      // There is not even enough memory for the error. The answer is cut off, so that the client sees that it is incomplete.
       activity?.brokenOff('OVERLOADED');
       throw new DOMException('no room', 'AbortError');
     }

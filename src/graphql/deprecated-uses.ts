@@ -8,7 +8,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-/** A part of a schema that may be deprecated. As a text, it is its coordinate. */
+/** A part of a schema that may be deprecated. `String(element)` is its coordinate. */
 interface SchemaElement {
   readonly deprecationReason?: string | null | undefined;
   toString(): string;
@@ -16,7 +16,7 @@ interface SchemaElement {
 
 /**
  * The coordinates of the deprecated fields, arguments, input fields and enum values that a document names, such as
- * `Account.label`. What only variables name is not seen.
+ * `Account.label`. The values of variables are not examined.
  */
 export function deprecatedUses(schema: GraphQLSchema, document: DocumentNode): readonly string[] {
   const found = new Set<string>();

@@ -17,8 +17,8 @@ import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { deprecatedUses } from './deprecated-uses.ts';
+import { measureOperations } from './document-limits.ts';
 import { RequestError, truncate } from './errors.ts';
-import { measureOperations } from './limits.ts';
 import type { PersistedDocument } from './persisted-documents.ts';
 import { createValidation, type DocumentRules, parseDocument } from './validation.ts';
 
@@ -43,7 +43,7 @@ export interface DocumentCacheOptions extends DocumentRules {
 export class ParsedDocument {
   readonly text: string;
   readonly node: DocumentNode;
-  /** The apps whose manifests have it. */
+  /** The apps whose manifests contain this document. */
   readonly apps: readonly string[];
   /** Whether errors leave out suggestions that name parts of the schema. */
   readonly hideSuggestions: boolean;
@@ -118,7 +118,7 @@ export class Documents {
     const { pinned = [], schema = ownSchema } = options;
     for (const [text, { node, apps }] of pinned) {
       const document = this.#keep(text, node, apps);
-      // They were validated when the manifests were read.
+      // The documents were validated when the manifests were read.
       document.setViolations(schema, []);
       this.#pinned.set(text, document);
     }
@@ -134,7 +134,7 @@ export class Documents {
     return document;
   }
 
-  /** The document of a syntax tree: one of these, or one that a plugin made of it. */
+  /** The parsed document of a syntax tree, which may be one that a plugin has changed. */
   of(node: DocumentNode): ParsedDocument {
     return this.#parsed.get(node) ?? this.#keep(print(node), node, []);
   }
@@ -150,7 +150,7 @@ export class Documents {
     let planned = 0;
     const parsed = attempt(() => {
       const node = parseDocument(text, this.#options.documentLimits);
-      // With fragments expanded: the size of a plan.
+      // The number of fields with fragments expanded, which is the size of a plan.
       const fields = measureOperations(node).reduce((sum, size) => sum + size.fields, 0);
       planned = fields * plansOf(node);
       return this.#keep(text, node, []);
@@ -177,7 +177,7 @@ export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
   /** The operation's name in the document, perhaps shortened; null if it has none. */
   readonly name: string | null;
-  /** The apps whose manifests have its document. */
+  /** The apps whose manifests contain the document. */
   readonly apps: readonly string[];
   /** SHA-256 of the document's text, in hexadecimal. */
   readonly documentHash: string;
@@ -204,13 +204,13 @@ export class ExecutableOperation {
     return this.#prepared.get(schema) ?? getOrMake(this.#prepared, schema, () => this.prepare(schema));
   }
 
-  /** The same, which is not kept. */
+  /** Compiles the operation without keeping the result. */
   prepare(schema: GraphQLSchema): PreparedOperation {
     const { node: document, hideSuggestions } = this.#document;
     return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
   }
 
-  /** The coordinates of what is deprecated in a schema, and used by the operation or its fragments. */
+  /** The coordinates of the deprecated parts of a schema that the operation or its fragments use. */
   deprecatedIn(schema: GraphQLSchema): readonly string[] {
     return getOrMake(this.#deprecated, schema, () => {
       const document = separateOperations(this.#document.node)[this.#node.name?.value ?? ''];
@@ -218,7 +218,10 @@ export class ExecutableOperation {
     });
   }
 
-  /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
+  /**
+   * The request's variables, coerced.
+   * Errors: BAD_USER_INPUT for the first invalid variable.
+   */
   variablesOf(
     schema: GraphQLSchema,
     raw: Readonly<Record<string, unknown>>,

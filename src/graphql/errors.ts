@@ -55,19 +55,19 @@ export const retryLaterError = (code: ErrorCode, message: string, status: number
     details: { retryAfter },
   });
 
-/** The error of a request that is refused for lack of room. `message`: one of src/load/capacity.ts. */
+/** The error of a request that is refused because bankql lacks capacity. `message`: one of src/load/capacity.ts. */
 export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
 
 /** Converts any error into one that the client may see. A masked error stays as it is. Never throws. */
 export interface MaskError {
   (error: unknown): GraphQLError;
-  /** An error that is made for the client: it is not changed. */
+  /** Returns an error that is intended for the client unchanged. */
   asItIs(error: GraphQLError): GraphQLError;
 }
 
 /** `unexpected` is called with bankql's own failures, to log them. */
 export function createMaskError(unexpected: (error: unknown) => void): MaskError {
-  // The masked errors: yoga may mask an error again after a plugin did.
+  // The errors that are masked already, because yoga may mask an error that a plugin has masked.
   const masked = new WeakSet<object>();
   const asItIs = (error: GraphQLError): GraphQLError => {
     masked.add(error);

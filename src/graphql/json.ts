@@ -1,6 +1,6 @@
 import { type SlicedOperation, slices } from '../load/slices.ts';
 
-/** In characters. Writing a chunk takes about a millisecond. */
+/** The size of a chunk in characters. Writing a chunk takes about a millisecond. */
 const defaultChunkSize = 256 * 1024;
 /**
  * The approximate length of JSON that one JSON.stringify creates, in characters: long enough to be fast, and short enough to
@@ -9,8 +9,8 @@ const defaultChunkSize = 256 * 1024;
 const pieceSize = 16 * 1024;
 
 /**
- * The JSON of an answer's data in UTF-8, in chunks. Each is written when there is time for the operation (slices.ts). Null if the
- * JSON is longer than `maxBytes`; the rest is then not written.
+ * The JSON of an answer's data in UTF-8, in chunks. Each chunk is written when there is time for the operation (slices.ts). Null
+ * if the JSON is longer than `maxBytes`; the rest is then not written.
  * Errors: those of JSON.stringify.
  */
 export async function jsonInSlices(
@@ -39,7 +39,7 @@ export async function jsonInSlices(
   return bytes > maxBytes ? null : chunks;
 }
 
-/** The JSON of a value in pieces, together equal to JSON.stringify's. */
+/** The JSON of a value in pieces. Joined, they equal the result of JSON.stringify. */
 function* piecesOf(value: unknown, size: number): Generator<string> {
   if (typeof value !== 'object' || value === null || sizeOf(value, size) <= size) {
     yield JSON.stringify(value) ?? 'null';
@@ -73,7 +73,7 @@ function endOfPiece(list: readonly unknown[], start: number, size: number): numb
   return end;
 }
 
-/** The approximate length of a value's JSON; if it exceeds `most`, any greater number. */
+/** The approximate length of a value's JSON. If it exceeds `most`, the result is some greater number. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 6;

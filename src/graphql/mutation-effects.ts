@@ -1,6 +1,6 @@
 import type { BankClient } from '../bank/client.ts';
 import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
-import type { PaymentState } from '../payments/record.ts';
+import type { PaymentState } from '../payments/payment-record.ts';
 import type { PaymentService } from '../payments/service.ts';
 
 /** A write of a mutation, as far as its result is known. */
@@ -8,7 +8,7 @@ interface WriteEffect {
   /** The REST operation's id. */
   readonly operation: string;
   readonly trackId?: string;
-  /** The code of its failure. */
+  /** The error code, if the write failed. */
   readonly code?: string;
 }
 
@@ -35,7 +35,7 @@ export class MutationEffects {
   readonly #writes: WriteEffect[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
 
-  /** Resolves when nothing is in progress any more. */
+  /** Resolves when no write or payment is in progress. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
@@ -66,7 +66,7 @@ export class MutationEffects {
     return {
       ...payments,
       pay: (operation, intent) => {
-        // Shortened: a key that is refused for its length may have any length.
+        // The key is shortened, because a key that is refused for its length may have any length.
         const known = { operation: operation.id, idempotencyKey: intent.idempotencyKey.slice(0, 255) };
         return this.#track(
           payments.pay(operation, intent),
@@ -94,7 +94,7 @@ export class MutationEffects {
 const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   OUTCOME_UNKNOWN: 'UNKNOWN',
   IDEMPOTENCY_IN_PROGRESS: 'PENDING',
-  // A payment that an operator settled has no status.
+  // Even without a status, because an operator may have settled the payment.
   BANK_REJECTED: 'REJECTED',
   BANK_UNAVAILABLE: 'NOT_SENT',
   BANK_TIMEOUT: 'NOT_SENT',
@@ -109,8 +109,8 @@ function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';
   const { code, status } = error.extensions;
   if (statesByCode[code] !== undefined) return statesByCode[code];
-  // Without a status, bankql refused this request: an earlier one may have paid.
+  // If the error has no status, bankql refused this request, but an earlier one may have paid.
   if (status === undefined) return undefined;
-  // A gateway refused it: no record is kept.
+  // If a gateway refused the payment, no record is kept.
   return code === 'RATE_LIMITED' ? 'NOT_SENT' : 'REJECTED';
 }

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { ReadUsage } from '../schema/bank-session.ts';
 import type { ExecutableOperation } from './documents.ts';
 
-/** The facts of an operation that observers see: nothing of its text, its variables or its answer. */
+/** The facts of an operation that observers see. They contain nothing of its text, its variables or its answer. */
 export type ObservedOperation = Pick<
   ExecutableOperation,
   'kind' | 'name' | 'documentHash' | 'apps' | 'deprecatedIn'
@@ -30,17 +30,17 @@ interface Payload {
  */
 type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left' | ToolOutcome;
 
-/** How a call of a tool ended without an answer of its operation. */
+/** The end of a call of a tool that has no answer of its operation. */
 export type ToolOutcome = 'asked' | 'not agreed';
 
 /** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */
 export class OperationActivity implements ReadUsage {
   readonly requestId: string;
   readonly startedAt = performance.now();
-  /** Null if no trace follows it. */
+  /** The id of the request's trace; null if there is none. */
   traceId: string | null = null;
   operation: ObservedOperation | null = null;
-  /** The client's own name and version, such as `ios-4.2`; null if it sends none. */
+  /** The client's own name and version, such as `ios-4.2`; null if the client sends none. */
   readonly client: string | null;
   /** Whether the request has the text of a document instead of an id. */
   hasText = false;
@@ -51,12 +51,12 @@ export class OperationActivity implements ReadUsage {
   stale = 0;
   /** Attempts of REST calls that used a connection and have ended. */
   restCalls = 0;
-  /** The answer's HTTP status; null until there is an answer. */
+  /** The answer's HTTP status; null until the answer exists. */
   status: number | null = null;
   bytes = 0;
   outcome: OperationOutcome = 'client left';
   codes: readonly string[] = [];
-  /** Why the caller was refused, if the code is not specific; never a value of the request. */
+  /** Why the caller was refused, if the error code does not say it; never a value of the request. */
   reason: string | null = null;
   milliseconds = 0;
   #hasData = false;
@@ -70,8 +70,8 @@ export class OperationActivity implements ReadUsage {
   }
 
   /**
-   * The app that asks, as a label: the name of its manifest. If several manifests have the document, it is the one that the client
-   * names. `other` if none has it.
+   * The app that sent the operation, as a label: the name of its manifest. If several manifests have the document, it is the one
+   * that the client names; `several` if the client names none of them. `other` if no manifest has the document.
    */
   get app(): string {
     const apps = this.operation?.apps ?? [];
@@ -101,7 +101,7 @@ export class OperationActivity implements ReadUsage {
   streamed(status: number, { json, errors, hasData }: Payload): void {
     this.status = status;
     this.bytes += Buffer.byteLength(json);
-    // Data before an error stays valid.
+    // Data that was sent before an error stays valid.
     this.#hasData ||= hasData;
     this.#conclude([...this.codes, ...codesOf(errors), ...this.#codesInData.splice(0)], this.#hasData);
   }
@@ -118,7 +118,7 @@ export class OperationActivity implements ReadUsage {
     this.#isBrokenOff = true;
   }
 
-  /** Records that the client left before the answer. The codes still say how the operation ended. */
+  /** Records that the client left before the answer was sent. The codes still say how the operation ended. */
   abandoned(): void {
     if (!this.#isBrokenOff) this.outcome = 'client left';
   }
@@ -132,6 +132,6 @@ export class OperationActivity implements ReadUsage {
   }
 }
 
-/** The codes of errors, without those of calls that were given up because the client left. */
+/** The codes of errors, except for calls that were given up because the client left. */
 const codesOf = (errors: readonly GraphQLError[] = []): string[] =>
   errors.flatMap(({ extensions }) => (extensions.isGivenUp === true ? [] : String(extensions.code)));

@@ -15,19 +15,16 @@ import type { Context, Defaults } from '../schema/context.ts';
 import { ListWork } from '../schema/list-work.ts';
 import type { ExecutableOperation, ParsedDocument } from './documents.ts';
 import { type MaskError, RequestError } from './errors.ts';
-import type { CallRecorder } from './explain.ts';
+import type { CallRecorder } from './explain-calls.ts';
 import { MutationEffects } from './mutation-effects.ts';
 import type { OperationActivity } from './operation-activity.ts';
 import type { RequestHolder } from './request-holder.ts';
 import { type BoundedResultOptions, tooMuchBuilt } from './result.ts';
 
-/** What the sender of an operation is, and wants, beside its parameters. */
+/** The facts about the sender of an operation, and its wishes, apart from the parameters. */
 export interface OperationRequest {
   readonly credentials: RequestCredentials;
-  /**
-   * Whether only queries are allowed, as in a GET, which a browser may send
-   * unasked (when following a link, for example).
-   */
+  /** Whether only queries are allowed, as in a GET: a browser may send one without the user's intent, for example for a link. */
   readonly isReadOnly?: boolean;
   /** The format in which the client accepts several results; undefined if it accepts only one. */
   readonly incremental?: IncrementalForm | undefined;
@@ -51,7 +48,7 @@ export interface OperationServices {
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
   readonly mask: MaskError;
-  /** Plugins, which may make of an answer what they like. */
+  /** Plugins, which may change an answer in any way. */
   readonly plugins?: readonly unknown[] | undefined;
 }
 
@@ -69,9 +66,9 @@ export class OperationContext
   readonly defaults: Defaults;
   payments: PaymentService;
   hasBegun = false;
-  /** Its writes and payments; null if it is no mutation. */
+  /** The operation's writes and payments; null if it is not a mutation. */
   effects: MutationEffects | null = null;
-  /** Records its calls; null if the request did not ask for them. */
+  /** Records the operation's calls; null if the request did not ask for this. */
   recorder: CallRecorder | null = null;
   readonly #services: OperationServices;
   #startedAt = 0;
@@ -89,7 +86,10 @@ export class OperationContext
     this.payments = request.payments ?? services.payments;
   }
 
-  /** The requested operation. Errors: RequestError, also if the request may only read and this is a mutation. */
+  /**
+   * The requested operation.
+   * Errors: RequestError, also if the operation is a mutation and the request may only read.
+   */
   operationIn(document: ParsedDocument, name: string | null | undefined): ExecutableOperation {
     const operation = document.find(name);
     if (this.request.isReadOnly === true && operation.kind === 'mutation')
@@ -99,13 +99,13 @@ export class OperationContext
     return operation;
   }
 
-  /** The operation is known, and valid: observers see it from now on. */
+  /** Called when the operation is known and valid: observers see it from now on. */
   note(operation: ExecutableOperation): void {
     const { activity } = this.request;
     if (activity) activity.operation = operation;
   }
 
-  /** Its time begins, and what it writes is recorded from now on. */
+  /** Starts the operation's deadline, and the recording of its writes. */
   begin({ kind }: ExecutableOperation, recorder: CallRecorder | null): void {
     const { holder } = this.request;
     this.#startedAt = performance.now();
@@ -121,7 +121,7 @@ export class OperationContext
     }
   }
 
-  /** The bank as the caller sees it. Many operations need none. */
+  /** The bank with the caller's credentials. It is created on demand, because many operations do not need it. */
   get session(): BankSession {
     this.#session ??= this.#openSession();
     return this.#session;
@@ -135,7 +135,7 @@ export class OperationContext
       credentials,
       limits,
       endsAt: this.#startedAt + limits.timeoutMs,
-      // A mutation runs until it ends.
+      // Only a query stops when its client leaves; a mutation runs until it ends.
       signal: this.effects === null ? holder?.signal : undefined,
       observer: this.recorder ?? undefined,
       usage: activity ?? undefined,
@@ -143,7 +143,7 @@ export class OperationContext
     });
   }
 
-  /** The caller. After a resolver has read this, the answer may be private. */
+  /** The caller's credentials. Reading them marks the answer as private. */
   get credentials(): Credentials {
     this.#isCallerRead = true;
     return this.request.credentials;
@@ -162,19 +162,19 @@ export class OperationContext
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  /** Reserves memory for the answer's JSON, by the known lower bound of its length; false if there is not enough. */
+  /** Reserves memory for the answer's JSON, by a lower bound of its length; false if there is not enough. */
   takeJson(): boolean {
     return this.budget.keep(this.budget.bytes / valueBytes);
   }
 
-  /** Whether nobody needs the operation any more: the client has left, and it is no mutation. */
+  /** Whether nobody needs the result any more: the client has left, and the operation is not a mutation. */
   isAbandoned(): boolean {
     return this.effects === null && this.request.holder?.isAbandoned === true;
   }
 
   /**
-   * Whether HTTP caches may keep the answer: the operation has read public data only, and has written nothing. What a plugin shows or
-   * refuses may depend on anything, such as a cookie, so that its answer is its own caller's.
+   * Whether HTTP caches may keep the answer: the operation has read only public data, and has written nothing. With plugins they
+   * may not: what a plugin shows or refuses may depend on anything, such as a cookie.
    */
   get isCacheable(): boolean {
     if (this.#services.plugins?.length) return false;
@@ -182,7 +182,7 @@ export class OperationContext
     return this.#session.isPublic && this.#session.hasRead;
   }
 
-  /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
+  /** Cancels the reads in flight, because their results are not needed any more. Writes continue. */
   cancelReads(): void {
     this.#session?.cancel();
   }
@@ -204,7 +204,7 @@ export class OperationContext
     return extensions === undefined ? result : { ...result, extensions };
   }
 
-  /** The answer with this error in the place of its data; its extensions say what a mutation did. */
+  /** The answer with this error instead of its data. The extensions say what a mutation did. */
   withoutData(cause: unknown): ExecutionResult {
     const { mask } = this.#services;
     const { message, extensions } = mask(cause);

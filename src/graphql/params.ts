@@ -18,7 +18,7 @@ interface OperationParams {
 }
 
 /**
- * The operation that a request asks for, by its text or by an id. `persisted`: null if there is no manifest.
+ * Finds the operation that a request asks for, by its text or by an id. `persisted`: null if there is no manifest.
  * Errors: BAD_USER_INPUT; PERSISTED_DOCUMENT_REQUIRED and PERSISTED_QUERY_NOT_SUPPORTED, see textOf.
  */
 export function parseParams(raw: unknown, persisted: Persisted | null): OperationParams {
@@ -51,8 +51,8 @@ const memberTypes = Object.entries({
 } as const satisfies Record<keyof Members, 'string' | 'object'>);
 
 /**
- * Checks a request's members. Unknown ones are ignored, as GraphQL over HTTP has it.
- * Errors: BAD_USER_INPUT, which names the invalid member and repeats nothing of what was sent.
+ * Checks a request's members. Unknown members are ignored, as GraphQL over HTTP requires.
+ * Errors: BAD_USER_INPUT, which names the invalid member and repeats no value of the request.
  */
 function checkMembers(raw: unknown): Members {
   if (Array.isArray(raw)) throw invalid('Batches are not served: send one operation at a time.');
@@ -95,7 +95,7 @@ function textOf(params: Members, persisted: Persisted | null): string {
       : invalid('A request needs a "query", or the id of a document as "documentId".');
   const text = persisted?.documents.texts.get(plainId(id));
   if (text !== undefined) return text;
-  // Links of Apollo and urql recognise this message, with a status of success, and then send the text.
+  // The links of Apollo and urql recognise this message if the status is a success, and then send the text.
   if (documentId === null && !isOnly)
     throw new RequestError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
       http: { status: 200 },

@@ -23,7 +23,7 @@ export const plainId = (id: string): string => id.replace(/^sha256:/, '');
 /** A checked document of one manifest or more. */
 export interface PersistedDocument {
   readonly node: DocumentNode;
-  /** The apps whose manifests have it. */
+  /** The apps whose manifests contain this document. */
   readonly apps: readonly string[];
 }
 
@@ -68,14 +68,14 @@ export async function loadPersistedDocuments(path: string, rules: DocumentRules)
 }
 
 /**
- * The files of manifests, each with the name of its app, and how messages name it. Hidden entries are left out: Kubernetes has some
- * in the folder of a config map.
+ * Lists the manifests: the name of each one's app, its file, and the prefix of its messages. Hidden entries are left out, because
+ * Kubernetes has some in the folder of a config map.
  * Errors: an Error if a folder has no manifest.
  */
 async function manifestsIn(path: string) {
   const appOf = (file: string) => basename(file).replace(/\.json$/i, '');
   const names = await readdir(path).catch(() => null);
-  // What is no folder is a file, or cannot be read.
+  // A path that is not a folder is a file, or cannot be read.
   if (names === null) return [{ app: appOf(path), file: path, where: '' }];
   const manifests = names.filter((name) => /^[^.].*\.json$/i.test(name)).sort();
   if (manifests.length === 0) throw new Error('the folder has no manifest, such as ios-4.2.json.');

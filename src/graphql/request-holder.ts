@@ -24,7 +24,7 @@ export class RequestHolder implements Holder {
   isAbandoned = false;
   /** Whether the request was refused for lack of capacity. */
   isRefused = false;
-  /** The peer that sent the request: its network address. */
+  /** The network address that sent the request, or its IPv6 network (peerOf). */
   readonly peer: string;
   readonly #capacity: Capacity;
   readonly #head: Head;
@@ -44,7 +44,7 @@ export class RequestHolder implements Holder {
     return this.#abort.signal;
   }
 
-  /** The caller of this identity; without one, the peer. The request counts for it from now on. */
+  /** Counts the request from now on for the caller with this identity; without an identity, for its network address. */
   identify(identity: Identity = { name: this.peer, group: this.peer }): Caller {
     const caller = this.#capacity.callers.find(identity);
     if (!this.#isOver) this.#capacity.assign(this, caller);
@@ -60,7 +60,10 @@ export class RequestHolder implements Holder {
     );
   }
 
-  /** The request has arrived completely, and its work begins. Errors: RequestError OVERLOADED. */
+  /**
+   * Called when the request has arrived completely, before its work begins.
+   * Errors: RequestError OVERLOADED.
+   */
   admit(): void {
     if (!this.#isOver) this.#check(this.#capacity.admit(this));
   }
@@ -71,15 +74,15 @@ export class RequestHolder implements Holder {
     throw overloaded(why);
   }
 
-  /** Takes more values. Returns whether there are enough, and somebody needs them: a mutation runs until it ends. */
+  /** Takes more values. Returns false if there are not enough, or if nobody needs them: a mutation is needed until it ends. */
   takeValues(count: number): boolean {
     if (this.#isOver) return !this.isAbandoned || this.isMutation;
     return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;
   }
 
   /**
-   * Reserves room for this number of bytes until they are written, in place of the earlier reservation. Returns false,
-   * and reserves nothing, if there is not enough.
+   * Reserves memory for this number of bytes until they are written, in place of the earlier reservation. Returns false, and
+   * reserves nothing, if there is not enough.
    */
   reserveRoom(bytes: number): boolean {
     if (this.#isOver) return true;
@@ -95,21 +98,21 @@ export class RequestHolder implements Holder {
     this.written += bytes;
   }
 
-  /** Counts bytes that the network has taken. */
+  /** Counts bytes that were handed to the network. */
   sent(bytes: number): void {
     if (this.#isOver) return;
     this.written -= bytes;
     this.#capacity.add(this, 'unread', -bytes);
   }
 
-  /** The answer is complete with these last bytes. From now on, only unread bytes are counted. */
+  /** Called when the answer is complete with these last bytes. From now on, only unread bytes are counted. */
   answered(bytes: number): void {
     if (this.#isOver) return;
     if (this.caller === nobody) this.identify();
     this.#capacity.release(this, this.written + bytes + overheadBytes);
   }
 
-  /** The request is over: the answer is sent, or the client has disconnected. */
+  /** Called when the request is over: the answer is sent, or the client has disconnected. */
   end(hasLeft: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;

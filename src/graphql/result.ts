@@ -7,9 +7,9 @@ import { jsonInSlices } from './json.ts';
 import type { OperationContext } from './operation-context.ts';
 
 export interface BoundedResultOptions {
-  /** The most bytes that its JSON may have. */
+  /** The maximum length of the answer's JSON, in bytes. */
   readonly maxBytes: number;
-  /** Whether HTTP caches may keep its data, because all of it is public data of the bank (default: they may not). */
+  /** Whether HTTP caches may keep the answer's data, because all of it is public data of the bank (default: they may not). */
   readonly isCacheable?: boolean;
   /** Creates the answer with this error instead of the data. */
   withoutData(error: unknown): ExecutionResult;
@@ -20,14 +20,14 @@ export interface BoundedResultOptions {
  * another answer replaces it.
  */
 export class BoundedResult implements ExecutionResult {
-  // In the order of the JSON; undefined members do not appear in it.
+  // The members in the order of the JSON. Undefined members do not appear in it.
   readonly errors?: readonly GraphQLError[];
   readonly data?: ExecutionResult['data'];
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly #dataJson: readonly Buffer[] | null;
   readonly #options: BoundedResultOptions;
 
-  /** `dataJson`: the JSON of its data in chunks, if that was long and has been serialized already. */
+  /** `dataJson`: the JSON of the data in chunks, if the data was long and has been serialized already. */
   constructor(
     result: ExecutionResult,
     options: BoundedResultOptions,
@@ -40,12 +40,12 @@ export class BoundedResult implements ExecutionResult {
     this.#options = options;
   }
 
-  /** The JSON of its data in chunks if it has been serialized already; otherwise null. */
+  /** The JSON of the data in chunks if it has been serialized already; otherwise null. */
   get dataJson(): readonly Buffer[] | null {
     return this.#dataJson;
   }
 
-  /** Whether HTTP caches may keep it: it is public data of the bank, complete and fresh. */
+  /** Whether HTTP caches may keep the result: it is public data of the bank, complete and fresh. */
   get isCacheable(): boolean {
     return this.#options.isCacheable === true && this.errors === undefined && this.extensions === undefined;
   }
@@ -61,10 +61,13 @@ export class BoundedResult implements ExecutionResult {
   }
 }
 
-/** Answers up to this length, in bytes, are sent even without room: nearly all answers to payments are shorter. */
+/**
+ * Answers up to this length, in bytes, are sent even if no memory is left for unread answers: nearly all answers to payments are
+ * shorter.
+ */
 export const shortAnswer = 16_384;
 
-/** The result of an operation, or the several ones of an operation with @defer, each with its JSON. */
+/** The result of an operation, or the several results of an operation with @defer, each with its JSON. */
 export type Result = ExecutionResult | AsyncIterable<Payload>;
 
 /** One of several results. */
@@ -73,27 +76,27 @@ export interface Payload {
   stringify(): string;
 }
 
-/** The size of an answer from which on its JSON is made here, in slices: making more takes milliseconds. */
+/** From this number of values on, the JSON is written here, in slices, because it takes milliseconds. */
 const manyValues = 10_000;
 const manyBytes = 256 * 1024;
 
-/** The result of an operation, whose JSON is bounded. A large one is serialized here; a short one by the handler that sends it. */
+/** Bounds the JSON of an operation's result. A large result is serialized here, a short one by the handler that sends it. */
 export function boundedResult(
   result: ExecutionResult,
   operation: OperationContext,
 ): ExecutionResult | Promise<ExecutionResult> {
   const { budget } = operation;
-  // An operation that was refused, or exceeded its limits, has a short answer.
+  // The answer of an operation that was refused or exceeded its limits is short.
   if (!operation.hasBegun || budget.exceeded !== null) return result;
   const isLong = budget.values > manyValues || budget.bytes > manyBytes;
   return isLong ? serialize(result, operation) : new BoundedResult(result, operation);
 }
 
-/** A large answer, serialized in chunks, when there is time. */
+/** Serializes a large answer in chunks, when there is time. */
 async function serialize(result: ExecutionResult, operation: OperationContext): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(operation);
   if (operation.isAbandoned()) return { data: null };
-  // Otherwise the JSON would be created, at the cost of other requests, and then thrown away.
+  // Without this check, the JSON would be created at the cost of other requests, and then thrown away.
   if (!operation.takeJson()) return operation.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInSlices(result.data, operation.maxBytes, operation);
@@ -104,15 +107,15 @@ async function serialize(result: ExecutionResult, operation: OperationContext): 
   }
 }
 
-/** There is no room for a long answer to wait for its client. */
+/** No memory is left in which a long answer could wait for its client. */
 export const noRoom = () => overloadedError(refusals.unread);
 
-/** There is no room for the values of a large answer. */
+/** No memory is left for the values of a large answer. */
 export const tooMuchBuilt = () => overloadedError(refusals.values);
 
 /**
- * If an operation has written or paid, it must not be repeated unchanged. Its error says what it did, but not when to try
- * again.
+ * The result of an operation that may not be repeated unchanged because it has written or paid: its error has no `retryAfter`,
+ * and is not `retryable`. A result without writes and payments stays as it is.
  */
 export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];

@@ -14,8 +14,8 @@ import { boundedResult, type Result } from './result.ts';
 import { toViolations } from './validation.ts';
 
 /**
- * Yoga's context of an operation. bankql's own members are one object under one name: plugins may add any other. A type, because
- * yoga's contexts have an index signature.
+ * Yoga's context of an operation. All members of bankql are in one object under one name, because plugins may add any other name.
+ * It is a type, not an interface, because yoga's contexts have an index signature.
  */
 export type YogaContext = { readonly bankql: OperationContext };
 
@@ -30,8 +30,8 @@ type ExecuteOperation = (
 ) => Result | Promise<Result>;
 
 /**
- * The steps of an operation in yoga's pipeline, with the hooks of other plugins in between. What yoga passes is what is executed:
- * another schema, document, context or other variables, if a plugin has set them.
+ * Runs the steps of an operation in yoga's pipeline, with the hooks of other plugins in between. It executes whatever yoga
+ * passes: a plugin may have set another schema, document or context, or other variables.
  */
 export const usePipeline = (documents: Documents, executeOperation: ExecuteOperation): BankqlPlugin => ({
   onParse({ context, setParseFn }) {
@@ -48,7 +48,7 @@ export const usePipeline = (documents: Documents, executeOperation: ExecuteOpera
       const violations = document.violationsIn(schema);
       if (violations.length > 0) return violations;
       bankql.note(document.find(params.operationName));
-      // Rules that other plugins have added.
+      // The rules that other plugins have added.
       const added = (rules as readonly ValidationRule[]).filter((rule) => !specified.has(rule));
       return added.length === 0 ? [] : toViolations(validate(schema, node, added));
     });

@@ -20,8 +20,8 @@ import { eachSelection, fragmentsOf } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isPayment } from '../schema/plugin/field-extensions.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
+import { type DocumentLimits, parseWithin } from './document-limits.ts';
 import { RequestError, truncate } from './errors.ts';
-import { type DocumentLimits, parseWithin } from './limits.ts';
 
 /** The rules that apply to every document in addition to the schema; the same for every caller, since results are cached. */
 export interface DocumentRules {
@@ -32,7 +32,7 @@ export interface DocumentRules {
   readonly introspection: boolean;
 }
 
-/** How many violations are reported: a developer mends a few at a time, and collecting all of them costs time. */
+/** The number of violations that are reported: a developer corrects a few at a time, and collecting all of them costs time. */
 const maxViolations = 5;
 
 type ValidateDocument = (schema: GraphQLSchema, document: DocumentNode) => readonly RequestError[];
@@ -47,17 +47,20 @@ export function createValidation({ introspection }: Pick<DocumentRules, 'introsp
   ];
   const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
   return (schema, document) =>
-    // graphql adds an error that says that there are more.
+    // graphql appends an error that says that there are more errors.
     toViolations(validate(schema, document, rules, options).slice(0, maxViolations));
 }
 
-/** Violations with their codes. A repeated message about another place adds nothing. */
+/** Violations with their codes. The same message at a second place is left out. */
 export const toViolations = (errors: readonly GraphQLError[]): readonly RequestError[] =>
   errors
     .filter(({ message }, index) => errors.findIndex((each) => each.message === message) === index)
     .map((error) => documentError('GRAPHQL_VALIDATION_FAILED', error));
 
-/** Creates the whole check of a document, as at the start for the manifest. Errors: RequestError, the first violation. */
+/**
+ * Creates the whole check of a document, for example for the manifests at the start.
+ * Errors: RequestError, the first violation.
+ */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => DocumentNode {
   const { schema = ownSchema, documentLimits } = rules;
   const validateDocument = createValidation(rules);
@@ -129,7 +132,10 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
   };
 }
 
-/** When a field is delivered: with the first result, with it unless a condition leaves it out, or perhaps later (@defer). */
+/**
+ * When a field is delivered: with the first result; with the first result unless a condition excludes it; or perhaps later
+ * (@defer).
+ */
 type Delivery = 'first' | 'conditional' | 'later';
 
 function deliveryOf({ directives = [] }: SelectionNode, outer: Delivery): Delivery {

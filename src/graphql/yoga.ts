@@ -17,7 +17,7 @@ import { schema as ownSchema } from '../schema/schema.ts';
 import { executeDeferred } from './deferred-results.ts';
 import { type DocumentCacheOptions, Documents, type ExecutableOperation } from './documents.ts';
 import { createMaskError, internalError } from './errors.ts';
-import { observedBy, recorderFor } from './explain.ts';
+import { observedBy, recorderFor } from './explain-calls.ts';
 import { OperationContext, type OperationRequest } from './operation-context.ts';
 import { type Persisted, parseParams } from './params.ts';
 import { boundedResult, type Result } from './result.ts';
@@ -31,11 +31,13 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly schema?: GraphQLSchema;
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
-  /** Documents that requests name by an id; null (the default): requests send their documents. */
+  /** Documents that requests may name by an id. Null (the default): requests must send their documents. */
   readonly persisted?: Persisted | null | undefined;
   /** Whether requests may ask for an explanation (default: they are refused). */
   readonly explains?: boolean | undefined;
-  /** Plugins of yoga or Envelop. Their hooks for operations see each operation; hooks of HTTP see nothing. */
+  /**
+   * Plugins of yoga or Envelop. Their hooks for operations are called for each operation; their hooks for HTTP are never called.
+   */
   readonly plugins?: readonly (Plugin | BankqlPlugin)[] | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
@@ -89,7 +91,7 @@ export function createBankqlYoga(options: YogaOptions) {
       : executePrepared(prepared, context, variables, bankql);
   }
 
-  /** The answer that is sent: concluded, with its errors masked, and within its limits. */
+  /** The answer that is sent: with its extensions, with masked errors, and within its limits. */
   function answerOf(result: Result, bankql: OperationContext): Result | Promise<Result> {
     if (isAsyncIterable(result)) return result;
     const concluded = bankql.conclude(result);
@@ -120,7 +122,7 @@ export function createBankqlYoga(options: YogaOptions) {
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
-    // The door does this (http/rules.ts).
+    // http/rules.ts handles CORS.
     cors: false,
     batching: false,
     multipart: false,

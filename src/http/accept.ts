@@ -71,7 +71,7 @@ export function parseMediaType(text: string): MIMEType | null {
   }
 }
 
-/** The weight of a range, up to 1; 0 if the client does not accept it. */
+/** The weight of a range: at most 1, and 0 if the client does not accept it. */
 export function weightOf(range: MIMEType | undefined): number {
   const weight = Number(range?.params.get('q') ?? 1);
   return Number.isNaN(weight) ? 1 : Math.min(Math.max(weight, 0), 1);
@@ -94,8 +94,8 @@ export interface IncrementalStream {
 }
 
 /**
- * The format in which a client accepts the results of @defer, by its `Accept`; null for none.
- * A client that names no form, such as urql, gets that of 2022.
+ * The format in which a client accepts the results of @defer, by its `Accept`; null if it accepts only one result. A client that
+ * names no form, such as urql, gets the form of 2022.
  */
 function incrementalStreamOf(accept: string): IncrementalStream | null {
   if (!/event-stream|multipart/i.test(accept)) return null;

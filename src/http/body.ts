@@ -6,7 +6,7 @@ import { queryOf } from './head.ts';
 /** The client disconnected before its request was complete. Nobody waits for an answer. */
 export class ClientDisconnected extends Error {}
 
-/** A host has read the body, and has not kept it. */
+/** The server around bankql has read the body, and has not kept it. */
 export const bodyWasRead = new RequestError(
   'INTERNAL',
   'The body was read before bankql: pass it as `request.body`, or mount bankql before the parser.',
@@ -27,7 +27,7 @@ export async function readBody(
   holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Uint8Array> {
   if (request.body !== undefined) return within(maxBytes, textOf(request.body));
-  // Reading it again would never end.
+  // The body was read already; reading it again would never end.
   if (request.readableDidRead) throw bodyWasRead;
   // Node passes on a request before it has parsed the body. The body is nearly always in the same packet, and is then complete
   // before this iteration of the event loop ends. Listening for its parts would add a quarter to a short request's time.
@@ -38,14 +38,16 @@ export async function readBody(
     try {
       return await readChunks(request.iterator({ destroyOnReturn: false }), maxBytes, holder);
     } finally {
-      // The rest of a body that is refused is dropped as it comes.
+      // The rest of a refused body is read and dropped.
       request.resume();
     }
   }
   return within(maxBytes, request.read() ?? Buffer.alloc(0));
 }
 
-/** The bytes of a body that a parser has read: of its text, of its JSON, or as they are. */
+/**
+ * The bytes of a body that a parser has put into `body`: a text is encoded, an object becomes JSON, and bytes stay as they are.
+ */
 function textOf(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
@@ -85,7 +87,7 @@ export async function readChunks(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The parameters in the body of a POST. Of two members with one name the last counts, as JSON.parse has it.
+ * The parameters in the body of a POST. If two members have the same name, the last one counts, as with JSON.parse.
  * Errors: BAD_USER_INPUT.
  */
 export function parseBodyParams(bytes: Uint8Array): unknown {
@@ -98,7 +100,10 @@ export function parseBodyParams(bytes: Uint8Array): unknown {
   return bounded(params, 'The body');
 }
 
-/** The parameters in the URL of a GET. Of two with one name the last counts. Errors: BAD_USER_INPUT. */
+/**
+ * The parameters in the URL of a GET. If two have the same name, the last one counts.
+ * Errors: BAD_USER_INPUT.
+ */
 export function parseUrlParams(url: string): unknown {
   const query = queryOf(url);
   const text = (name: string) => query.getAll(name).at(-1);
@@ -121,9 +126,9 @@ export function parseUrlParams(url: string): unknown {
   return bounded(params, 'The URL');
 }
 
-/** No input of the schema is half as deep. */
+/** The maximum depth. No input of the schema is half as deep. */
 const maxDepth = 32;
-/** The most texts, objects and lists in a request. No operation needs more. */
+/** The maximum number of texts, objects and lists in a request. No operation needs more. */
 const maxParts = 4000;
 
 /**
@@ -141,7 +146,7 @@ function bounded(params: unknown, source: 'The body' | 'The URL'): unknown {
       if (typeof value !== 'object' || value === null) continue;
       const isList = Array.isArray(value);
       const members: readonly unknown[] = isList ? value : Object.values(value);
-      // A member's name is a text too.
+      // The name of a member counts as a text too.
       if (!isList) parts += members.length;
       for (const member of members) {
         if (typeof member === 'object' && member !== null) below.push(member);

@@ -9,10 +9,13 @@ import type { Socket } from 'node:net';
 import { RequestHolder } from '../graphql/request-holder.ts';
 import type { Capacity } from '../load/capacity.ts';
 
-/** From its third refusal within this time on, in milliseconds, a connection of a single client ends: it has to connect again. */
+/**
+ * If a client's connection gets three refusals within this time, in milliseconds, it is closed, so that the client has to connect
+ * again.
+ */
 const refusalsMs = 1000;
 
-/** Where a socket keeps its connection. */
+/** The property under which a socket keeps its connection. */
 export const ownConnection = Symbol('connection');
 export type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 
@@ -29,7 +32,7 @@ export interface Shared {
   readonly listener: Listener;
   /** Whether each connection may be a trusted proxy's, with requests of many callers. */
   readonly isBehindProxy: boolean;
-  /** Whether the server drains: the last answer of each connection announces its end. */
+  /** Whether the server drains: the last answer of each connection has `Connection: close`. */
   isDraining: boolean;
   /** Whether a connection ends as soon as it is idle. */
   endsIdle: boolean;
@@ -38,18 +41,18 @@ export interface Shared {
 /** A client's connection. Its requests are handled as they come, and Node sends their answers in that order. */
 export class Connection {
   readonly capacity: Capacity;
-  /** The peer at the other end: its network address. */
+  /** The network address of the client, or its IPv6 network (peerOf). */
   readonly peer: string;
   readonly socket: Socket;
   readonly #shared: Shared;
   /** The responses that are not sent yet, in the order of their requests. */
   readonly #responses = new Set<ConnectionAwareResponse>();
   #latest: ConnectionAwareResponse | null = null;
-  /** Whether an answer has announced the end of the connection. */
+  /** Whether an answer with `Connection: close` was begun. */
   #isEnding = false;
-  /** The times of performance.now() of the last two refusals. */
+  /** The times of the last two refusals, by performance.now(). */
   #refusedAt = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY] as const;
-  /** Whether nothing is read of it. */
+  /** Whether reading is paused. */
   #isPaused = false;
 
   constructor(socket: Socket, shared: Shared) {
@@ -72,11 +75,11 @@ export class Connection {
   }
 
   /**
-   * A request has arrived. It is not handled if an answer has announced the end of the connection: the request's own answer
-   * would be lost.
+   * Called when a request has arrived. The request is not handled if an earlier answer ends the connection, because its own
+   * answer would be lost.
    */
   receive(response: ConnectionAwareResponse): void {
-    // Node passes on the remaining requests of a packet even if their connection is closed.
+    // Node passes on the remaining requests of a packet even if it has closed their connection.
     if (this.socket.destroyed || this.#isEnding) return;
     this.#responses.add(response);
     this.#latest = response;
@@ -84,8 +87,8 @@ export class Connection {
   }
 
   /**
-   * Whether an answer that begins now has to announce the end of the connection. Only the last answer may: Node drops later
-   * ones.
+   * Whether an answer that begins now must have `Connection: close`. Only the last answer may have it, because Node drops later
+   * answers.
    */
   endsWith(response: ConnectionAwareResponse, mustEnd: boolean): boolean {
     if (this.#latest !== response) return false;
@@ -93,16 +96,19 @@ export class Connection {
     return this.#isEnding;
   }
 
-  /** An answer is sent, or its client has left. */
+  /** Called when an answer is sent, or the client has left. */
   end(response: ConnectionAwareResponse): void {
     this.#responses.delete(response);
     if (this.#latest === response) this.#latest = null;
     this.pace();
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
-    // Node still has to read the rest of a request that has not arrived completely.
+    // Otherwise Node still has to read the rest of an incomplete request.
   }
 
-  /** A request is refused for lack of capacity. Returns whether its client repeats so fast that the connection has to end. */
+  /**
+   * Called when a request is refused for lack of capacity. Returns whether the client repeats requests so fast that the
+   * connection has to end.
+   */
   refuse(): boolean {
     const [secondLast, last] = this.#refusedAt;
     const now = performance.now();
@@ -110,7 +116,10 @@ export class Connection {
     return !this.#shared.isBehindProxy && now - secondLast < refusalsMs;
   }
 
-  /** Reads nothing of a client while bytes wait for it: whatever it sent would put off its deadline (`expire`). */
+  /**
+   * Pauses reading while bytes wait for the client. Otherwise, anything that the client sends would postpone its deadline
+   * (`expire`).
+   */
   pace(): void {
     const isBehind = this.socket.writableLength > 0;
     if (isBehind === this.#isPaused || this.socket.destroyed) return;
@@ -119,13 +128,16 @@ export class Connection {
     else this.socket.resume();
   }
 
-  /** Nothing was read or written for a while, and the system took nothing of what waits: the client is away, or does not read. */
+  /**
+   * Called when nothing was read or written for a while, and the system took none of the waiting bytes: the client is away, or
+   * does not read.
+   */
   expire(): void {
-    // A client whose answer is not there yet has nothing to do.
+    // A client that waits for its answer is not expected to send or read anything.
     if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
   }
 
-  /** The socket is closed. Node tells only the current response, not later ones. */
+  /** Called when the socket is closed. Node informs only the current response, not later ones. */
   close(): void {
     for (const response of this.#responses) {
       if (response.socket !== null) continue;
@@ -134,7 +146,10 @@ export class Connection {
   }
 }
 
-/** The peer of a network address. An IPv6 client may choose from 2^64 addresses, so the first four groups identify the peer. */
+/**
+ * The client's network address. The first four groups of an IPv6 address are used, because a client may choose from 2^64
+ * addresses.
+ */
 export function peerOf(address = ''): string {
   if (!address.includes(':') || address.includes('.')) return `peer ${address}`;
   const [before = [], behind = []] = address
@@ -159,11 +174,11 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
  * the client awaits a 100, its end is not known: the connection then closes, and the response announces this.
  */
 export class ConnectionAwareResponse extends ServerResponse {
-  /** The resources that its request holds; null if the connection was closed before the request arrived. */
+  /** The resources that the request holds; null if the connection was closed before the request arrived. */
   holder: RequestHolder | null = null;
   /** Whether the client waits for 100 (Continue) before it sends the body. If its headers are refused, it sends none. */
   awaitsContinue = false;
-  /** Null once the connection is closed. */
+  /** The client's connection; null once it is closed. */
   #connection: Connection | null = null;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
@@ -202,7 +217,7 @@ export class ConnectionAwareResponse extends ServerResponse {
     const bytes = sizeOf(chunk, encoding);
     this.holder?.write(bytes);
     const whenSent: Sent = (error) => {
-      // Room for bytes that are never sent is released when the answer is closed.
+      // If sending fails, the reserved bytes are released when the answer is closed.
       if (!error) this.holder?.sent(bytes);
       this.#connection?.pace();
       (typeof encoding === 'function' ? encoding : sent)?.(error);
@@ -214,10 +229,10 @@ export class ConnectionAwareResponse extends ServerResponse {
   }
 
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
-    // The room is released when everything is sent: Node then closes the answer.
+    // The bytes are released when everything is sent: Node then closes the answer.
     this.holder?.answered(sizeOf(chunk, encoding));
-    // Node sets an idle connection's timer when the answer ends. In the request's context, the timer
-    // would retain it.
+    // Node sets the timer of an idle connection when the answer ends. Created in the request's async context, the timer would
+    // keep the request in memory.
     outside(() => {
       if (typeof encoding === 'string') super.end(chunk, encoding, sent);
       else if (typeof chunk === 'function') super.end(chunk);

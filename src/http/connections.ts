@@ -1,16 +1,16 @@
 import { getOrMake } from '../get-or-make.ts';
 
-/** What decides which connection has to end. */
+/** The properties that decide which connection has to end. */
 interface Member {
-  /** The peer at the other end: its network address. */
+  /** The network address of the client. */
   readonly peer: string;
-  /** Whether no request of it is in progress. */
+  /** Whether no request of the connection is in progress. */
   readonly isIdle: boolean;
 }
 
 /**
- * The connections of a server, by their peers. A peer that takes more than half of them may be the proxy in front of bankql, so it
- * gives way only while others find no place.
+ * The connections of a server, by network address. An address that has more than half of them may be that of the proxy in front
+ * of bankql. Therefore its idle connections are closed only if all connections are in use and another address needs one.
  */
 export class Connections<Connection extends Member> {
   readonly #all = new Set<Connection>();
@@ -41,8 +41,8 @@ export class Connections<Connection extends Member> {
   }
 
   /**
-   * The connection that has to end if there is one too many: the oldest idle one of a peer that has more than half, if the newest is
-   * another peer's; otherwise the newest.
+   * The connection to close if there is one too many. It is the oldest idle connection of an address that has more than half, if
+   * the newest connection is from another address; otherwise the newest.
    */
   surplus(newest: Connection): Connection {
     const most = this.#byPeer.values().find((ofPeer) => ofPeer.size > this.size / 2);

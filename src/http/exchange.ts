@@ -3,7 +3,7 @@ import type { RequestHolder } from '../graphql/request-holder.ts';
 import { readBody } from './body.ts';
 import type { Head } from './head.ts';
 
-/** A long body is encoded once, so that its length is known. */
+/** The body of an answer. A long body is encoded once, so that its length is known. */
 export type Body = string | Buffer<ArrayBuffer>;
 
 /** An answer that is complete before it is sent. */
@@ -28,7 +28,7 @@ export interface Exchange {
   readonly request: Head;
   /** The resources that the request holds. */
   readonly holder: RequestHolder;
-  /** Whether the client waits for its answer, has a part of it, has all of it, or left before. */
+  /** Whether the client waits for its answer, has received a part or all of it, or left before it began. */
   readonly state: 'waiting' | 'begun' | 'answered' | 'left';
   /** Reads the body, and counts its bytes for the request as they arrive. Errors: RequestError; ClientDisconnected. */
   readBody(maxBytes: number): Promise<Uint8Array>;
@@ -41,7 +41,7 @@ export interface Exchange {
   refuse(answer: WholeAnswer): void;
 }
 
-/** The headers of an answer with the common ones, which give way to its own. `Vary` may come twice. */
+/** The common headers together with an answer's own, which replace common ones of the same name. Only `Vary` may occur twice. */
 export function withCommon(headers: readonly string[], common: readonly string[]): string[] {
   // Nearly all answers have a Content-Type alone.
   if (headers.length === 2) return [...common, ...headers];
@@ -49,7 +49,7 @@ export function withCommon(headers: readonly string[], common: readonly string[]
   return [...common.filter((_text, at) => !own.has(common[at - (at % 2)] ?? '')), ...headers];
 }
 
-/** An exchange over node:http. A parser of the server in which bankql is mounted may have read the body into `body`. */
+/** An exchange over node:http. If bankql is mounted, a parser of the server around it may have put the body into `body`. */
 export class NodeExchange implements Exchange {
   readonly request: IncomingMessage & { readonly body?: unknown };
   readonly holder: RequestHolder;
@@ -76,11 +76,11 @@ export class NodeExchange implements Exchange {
   send(answer: Answer, common: readonly string[]): void | Promise<void> {
     const response = this.#response;
     if ('chunks' in answer) return writeStream(response, answer, common);
-    // The client may have left meanwhile.
+    // The client may have left while the answer was prepared.
     if (response.destroyed || response.headersSent) return;
     const { status, headers, body, bytes = Buffer.byteLength(body) } = answer;
     response.writeHead(status, [...withCommon(headers, common), 'Content-Length', String(bytes)]);
-    // ASCII is the same in both, and for UTF-8 Node makes room for three bytes a character.
+    // For UTF-8, Node reserves three bytes a character; ASCII is the same in latin1.
     response.end(body, bytes === body.length ? 'latin1' : 'utf8');
   }
 
@@ -90,7 +90,7 @@ export class NodeExchange implements Exchange {
     if (state === 'begun') response.destroy();
     if (state !== 'waiting') return;
     const { 'content-length': length = '0', 'transfer-encoding': coding } = this.request.headers;
-    // The body is not read to its end.
+    // The body was not read completely.
     if (length !== '0' || coding !== undefined) response.shouldKeepAlive = false;
     response.writeHead(status, [...headers]);
     response.end(body === '' ? undefined : body);
@@ -112,10 +112,10 @@ async function writeStream(
     }
     response.end();
   } catch (error) {
-    // Without its end, the client sees that the stream is incomplete.
+    // Without the final chunk, the client sees that the stream is incomplete.
     if (response.socket === null) response.destroy();
     else response.socket.destroySoon();
-    // It is cut off on purpose.
+    // A DOMException means that the stream is cut off on purpose.
     if (!(error instanceof DOMException)) throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { RequestCredentials } from '../bank/credentials.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { RequestError, shownError } from '../graphql/errors.ts';
-import { explainHeader } from '../graphql/explain.ts';
+import { explainHeader } from '../graphql/explain-calls.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import type { OperationRequest } from '../graphql/operation-context.ts';
 import type { Result } from '../graphql/result.ts';
@@ -32,10 +32,10 @@ export interface ToolsSender {
   readonly fetchRequest: FetchRequestPart;
 }
 
-/** What serves the tools for agents (src/agents). */
+/** The endpoint of the tools for agents (src/agents). */
 export interface ToolsEndpoint {
   readonly authenticate: Authenticate;
-  /** Where agents get their tokens (RFC 9728), as JSON, and its path; null if they need none. */
+  /** The metadata that tells agents where to get tokens (RFC 9728), as JSON, and its path; null if they need none. */
   readonly metadata: { readonly path: string; readonly json: string } | null;
   /** Answers one message, and reports the answer to `activity`. Errors: RequestError, for what HTTP refuses. */
   answer(message: Readonly<Record<string, unknown>>, sender: ToolsSender): Promise<WholeAnswer>;
@@ -51,11 +51,14 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
   /** Serves the tools for agents; null (the default): there are none. */
   readonly tools?: ToolsEndpoint | null | undefined;
   readonly logger: Logger;
-  /** Why the process should get no traffic, in a few words; null if it may. /ready answers 503 with it (default: it answers 200). */
+  /**
+   * Why the process should not get requests, in a few words; null if it should. /ready answers 503 with this text (default: it
+   * answers 200).
+   */
   readonly whyNotReady?: () => string | null | Promise<string | null>;
-  /** Called with the status when a rule of HTTP refuses a request. It must not throw. */
+  /** Called with the status when a request is refused for its method, headers or length (rules.ts). It must not throw. */
   readonly onHttpRefusal?: ((status: HttpRefusal) => void) | undefined;
-  /** Watches every request for GraphQL, also those that are not accepted. */
+  /** Observes every request for GraphQL, including refused ones. */
   readonly observer?: OperationObserver | undefined;
 }
 
@@ -63,13 +66,13 @@ export type Handle = ReturnType<typeof createHandle>['handle'];
 
 const over = Promise.resolve();
 
-/** A request while it is served. */
+/** A request that is being served. */
 class ServedRequest implements RequestScope {
   readonly exchange: Exchange;
   readonly requestId: string;
-  /** The headers of every answer to it. */
+  /** The headers of every answer to this request. */
   readonly headers: readonly string[];
-  /** Null for a page. */
+  /** The activity of a GraphQL request; null for a page. */
   readonly activity: OperationActivity | null;
   secrets?: RequestScope['secrets'];
   isWorkedFor = false;
@@ -100,7 +103,7 @@ class ServedRequest implements RequestScope {
     this.exchange.refuse(failure(this.headers));
   }
 
-  /** A rule of HTTP refuses it. */
+  /** Refuses the request because it breaks a rule of HTTP (rules.ts). */
   refuse(status: number, message: string): void {
     const refusal = refusalOf(status, this.headers, message, 'BAD_USER_INPUT');
     this.activity?.refused(status, 'BAD_USER_INPUT', Buffer.byteLength(refusal.body));
@@ -119,7 +122,7 @@ class ServedRequest implements RequestScope {
   }
 }
 
-/** The one entrance: every request, over node:http or Fetch, takes the steps of `handle`. */
+/** Creates `handle`, which every request passes, over node:http or Fetch. */
 export function createHandle(options: HandleOptions) {
   const { http, maxRequestBytes, logger, onHttpRefusal, tools = null } = options;
   const path = pathOf(options.path ?? '/graphql');
@@ -140,7 +143,7 @@ export function createHandle(options: HandleOptions) {
     return { ...yoga, respond: createRespond(options, yoga.toErrorResult) };
   }
 
-  /** Serves a request. Resolves when nobody works for it any more. Never throws, never rejects. */
+  /** Serves a request. Resolves when all work for the request has ended. Never throws, never rejects. */
   function handle(exchange: Exchange): Promise<void> {
     const { request } = exchange;
     try {
@@ -211,7 +214,7 @@ export function createHandle(options: HandleOptions) {
       answer = streamOf(result, stream);
     } else {
       const whole = respond(result, { mediaType, request, holder, activity });
-      // Only the reader of a body in chunks knows that it is too long.
+      // A body in chunks has no declared length: only reading it shows that it is too long.
       if (whole.status === 413) onHttpRefusal?.(413);
       answer = mediaType === null && stream !== null ? streamOfOne(whole, stream) : whole;
     }
@@ -267,7 +270,7 @@ export function createHandle(options: HandleOptions) {
 
   return {
     handle,
-    /** Replaces the documents that can be requested by id; operations under way are not affected. */
+    /** Replaces the documents that requests may name by an id. Operations in progress are not affected. */
     replaceDocuments(persisted: HandleOptions['persisted']): void {
       graphql = createGraphQL(persisted);
     },
@@ -305,7 +308,7 @@ class PluginRequest {
 
 const maxLoggedOrigins = 20;
 
-/** Logs each foreign origin once, as long as it is among the last ones. */
+/** Creates a log of foreign origins. Each origin is logged once, as long as it is among the last ones. */
 function createOriginLog(logger: Logger) {
   const logged = new LRUCache<string, true>({ max: maxLoggedOrigins });
   return (origin: string): void => {

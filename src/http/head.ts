@@ -3,16 +3,16 @@ import { badUserInput } from '../errors.ts';
 import { ownCopy } from '../own-copy.ts';
 
 /**
- * The head of a request, as node:http gives it. Only raw headers distinguish a header that is sent twice from a value with a
- * comma.
+ * The head of a request, as node:http gives it. The raw headers are included because only they distinguish a repeated header from
+ * a value with a comma.
  */
 export interface Head extends Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'> {
-  /** What Express adds: the target as it was sent, and the path at which bankql is mounted, which `url` then lacks. */
+  /** Added by Express: the target as it was sent. `url` lacks the path at which bankql is mounted. */
   readonly originalUrl?: string;
   readonly baseUrl?: string;
 }
 
-/** The parts that identify the caller. */
+/** The parts of a request that identify the caller. */
 export type IncomingHead = Pick<Head, 'url' | 'rawHeaders'>;
 
 /** The values of a header, one for each occurrence; `name` in lower case. */
@@ -29,7 +29,7 @@ export function headerValues(rawHeaders: readonly string[], name: string): reado
   return values ?? [];
 }
 
-/** Names and values in turn, as pairs. */
+/** Converts alternating names and values to pairs. */
 export const headerPairs = (headers: readonly string[]): [string, string][] =>
   headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
 
@@ -44,11 +44,14 @@ export function queryOf(target: string) {
   const text = start === -1 ? '' : beforeFragment.slice(start + 1);
   if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
   const query = new URLSearchParams(text);
-  // Documents and the names of callers are kept for longer than the request.
+  // Copied, because documents and the names of callers are kept for longer than the request.
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 
-/** Whether percent-encoded bytes are UTF-8: URLSearchParams would replace the others by U+FFFD. A `%` that encodes nothing is text. */
+/**
+ * Whether the percent-encoded bytes are UTF-8: URLSearchParams would replace invalid bytes by U+FFFD. A `%` that encodes nothing
+ * is text.
+ */
 function isUtf8(text: string): boolean {
   if (!text.includes('%')) return true;
   try {
@@ -61,7 +64,7 @@ function isUtf8(text: string): boolean {
 
 /** A page, or a file of GraphiQL's. */
 export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
-/** What a request asks for; null for nothing that is served. */
+/** The thing that a request asks for; null if bankql does not serve it. */
 export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
@@ -70,10 +73,10 @@ export interface GraphiQLFile {
   readonly name: string;
 }
 
-/** Where the tools for agents are. */
+/** The path of the tools for agents. */
 const toolsPath = '/mcp';
 
-/** What is served beside GraphQL. */
+/** The other paths that are served. */
 interface Served {
   readonly graphiql: boolean;
   /** Tools for agents. */
@@ -83,8 +86,8 @@ interface Served {
 }
 
 /**
- * Finds what a request asks for. `path` is GraphQL's, and a proxy or a host may have put another one in front of it. If a host such
- * as Express serves bankql below a mount point, the mount point itself is GraphQL's path too.
+ * Finds the thing that a request asks for. `path` is the path of GraphQL; a proxy or a host may have put another path in front of
+ * it. If a host such as Express serves bankql below a mount point, the mount point itself is also a path of GraphQL.
  */
 export function placeOf(
   { method, url = '/', originalUrl, baseUrl, headers }: Head,

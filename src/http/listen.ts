@@ -14,15 +14,18 @@ import { headerPairs } from './head.ts';
 import type { HttpRefusal } from './rules.ts';
 
 /**
- * How many clients may wait to be accepted, if the system allows this number. Node accepts one in each iteration of the event
- * loop, and a client that does not fit tries again a second later.
+ * The number of clients that may wait to be accepted, if the system allows it. Node accepts one in each iteration of the event
+ * loop. A client above this number tries again a second later.
  */
 const backlog = 4096;
 /** A client that takes longer than this to send its headers or its body is disconnected, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
-/** Longer than load balancers keep an idle connection, so that they close it, and not bankql. */
+/**
+ * The time for which an idle connection is kept, in milliseconds. It is longer than that of load balancers, so that they close
+ * connections, and not bankql.
+ */
 const keepAliveMs = 65_000;
-/** At the stop, the process waits at most this long for a client that does not read its answer. */
+/** The longest time for which a stopping process waits for a client that does not read its answer, in milliseconds. */
 const maxDrainMs = 30_000;
 /** A client that takes nothing of its answer for this time is disconnected, in milliseconds. */
 const usualWriteDeadlineMs = 30_000;
@@ -35,11 +38,11 @@ interface Unreadable {
   readonly status: HttpRefusal;
   /** Node's code of the error. */
   readonly reason: string;
-  /** The origin of the page that sent it, as far as it can be seen. */
+  /** The origin of the page that sent the request, if it can be found. */
   readonly origin: string | undefined;
 }
 
-/** The statuses of errors by their codes, as Node has them; the others are 400. */
+/** The statuses of Node's error codes, as in Node; all other codes are 400. */
 const statuses: Readonly<Record<string, HttpRefusal>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -49,14 +52,14 @@ const statuses: Readonly<Record<string, HttpRefusal>> = {
 /** Describes why a request cannot be read. Null if the client has left. */
 function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable | null {
   const status = statuses[code] ?? 400;
-  // A connection that ends within a request, or fails.
+  // These are connections that ended within a request, or failed.
   if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
-  // Node keeps no header of such a request. Only the bytes that arrived last are known.
+  // Node keeps no header of an unreadable request. Only the bytes that arrived last are available.
   const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
   return { status, reason: code, origin };
 }
 
-/** The head of an answer that closes the connection, and has no body. */
+/** The head of an answer without a body, which closes the connection. */
 const headOf = (status: number, headers: readonly string[]): string =>
   [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -68,15 +71,15 @@ const headOf = (status: number, headers: readonly string[]): string =>
 export interface ListenOptions {
   /** Counts the resources that callers use (default: nothing is bounded). */
   readonly capacity?: Capacity;
-  /** Whether a trusted proxy is in front, whose connections have requests of many callers (default: false). */
+  /** Whether a trusted proxy is in front, so that a connection has requests of many callers (default: false). */
   readonly isBehindProxy?: boolean | undefined;
-  /** For how long a client may take nothing of its answer, in milliseconds. */
+  /** The longest time for which a client may take nothing of its answer, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
-  /** How long a request may take to arrive, in milliseconds. */
+  /** The longest time in which a request must arrive, in milliseconds. */
   readonly slowestRequestMs?: number;
   /** Called with a request that cannot be read. Returns the headers of its answer, names and values in turn. Must not throw. */
   readonly onUnreadable?: (request: Unreadable) => readonly string[];
-  /** Called when a connection is closed because there is one too many. Must not throw. */
+  /** Called when a connection is closed because there are too many. Must not throw. */
   readonly onSurplus?: (closed: { readonly address: string; readonly connections: number }) => void;
 }
 
@@ -111,28 +114,28 @@ export async function listen(
     {
       headersTimeout: slowestRequestMs,
       requestTimeout: slowestRequestMs,
-      // How often Node checks the two limits above; by default, every 30 s.
+      // The interval at which Node checks the two limits above, in milliseconds. Node's default is 30 s.
       connectionsCheckingInterval: 500,
       keepAliveTimeout: keepAliveMs,
       ServerResponse: ConnectionAwareResponse,
     },
     receive,
   );
-  // By default, Node drops headers beyond the thousandth, or refuses them: a credential that is given twice would look like one. The
-  // size of the head bounds their number.
+  // By default, Node drops or refuses headers beyond the thousandth, so a credential that is sent twice could look like one. The
+  // size of the head already bounds their number.
   server.maxHeadersCount = 0;
-  // Without a listener, Node writes the 100 before anybody has seen the headers.
+  // Without this listener, Node writes the 100 before anybody has checked the headers.
   server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {
     response.awaitsContinue = true;
     receive(request, response);
   });
-  // Without a listener, Node answers 417.
+  // Without this listener, Node answers 417.
   server.on('checkExpectation', receive);
-  // Without a listener, Node answers an unreadable request even while a payment is under way, and the client would take that for
-  // the refusal of the payment.
+  // Without this listener, Node answers an unreadable request even while a payment is in progress, and the client would take that
+  // answer for the refusal of the payment.
   server.on('clientError', (error: ParserError, socket: ConnectedSocket) => {
     const unreadable = describeUnreadable(error);
-    // Browsers open connections in advance: no request has begun.
+    // Browsers open connections in advance, so no request may have begun.
     const isSilent = socket.bytesRead === 0;
     if (unreadable !== null && socket.writable) {
       const headers = isSilent ? [] : (options.onUnreadable?.(unreadable) ?? []);
@@ -141,9 +144,9 @@ export async function listen(
     socket.destroy();
   });
   server.timeout = options.writeDeadlineMs ?? usualWriteDeadlineMs;
-  // Without a listener, Node also ends a connection that waits for the bank.
+  // Without this listener, Node also ends a connection whose request waits for the bank.
   server.on('timeout', (socket: ConnectedSocket) => socket[ownConnection]?.expire());
-  // Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
+  // Overridden, because Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket: ConnectedSocket) => {
     const connection = new Connection(socket, shared);
@@ -157,7 +160,7 @@ export async function listen(
       connection.close();
     });
   });
-  // Not server.maxConnections: Node would close every newcomer, and workers would pass it on among them for ever.
+  // server.maxConnections is not used: Node would close every new connection, and workers would pass it to each other for ever.
   const closeSurplus = (surplus: Connection) => {
     options.onSurplus?.({
       address: surplus.socket.remoteAddress ?? '',
@@ -177,7 +180,7 @@ export async function listen(
   };
   return {
     url,
-    /** From now on, the last answer of each connection announces its end, and the connection closes. */
+    /** From now on, the last answer of each connection has `Connection: close`. */
     drain,
     /** Waits until the requests in progress have ended. For `idleMs` milliseconds, idle connections may be used once more. */
     close: (idleMs = 0) =>

@@ -15,7 +15,7 @@ import {
 import type { Handle } from './handle.ts';
 import { type Head, headerPairs } from './head.ts';
 
-/** bankql without its own server, for a server that listens already. */
+/** bankql without its own server, for mounting in another server. */
 export function createMount(handle: Handle, capacity: Capacity) {
   const underWay = new Set<Promise<void>>();
 
@@ -34,10 +34,10 @@ export function createMount(handle: Handle, capacity: Capacity) {
       return exchange.response;
     },
 
-    /** Answers a request of node:http, also if a parser of its server has read the body into `req.body`. It never rejects. */
+    /** Answers a request of node:http, even if a parser of the host has put the body into `req.body`. It never rejects. */
     async node(request: IncomingMessage & { readonly body?: unknown }, response: ServerResponse) {
       const holder = new RequestHolder(capacity, peerOf(request.socket.remoteAddress), request);
-      // Its host may have taken time, and the client may have left.
+      // The client may have left before the host called bankql.
       if (response.destroyed) holder.end(true);
       response.once('close', () => holder.end(!response.writableFinished));
       await follow(new NodeExchange(request, response, holder));
@@ -90,7 +90,8 @@ class FetchExchange implements Exchange {
     const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
     const hasBody = this.#request.method !== 'HEAD' && status !== 204;
     if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
-    // Fetch refuses some statuses, which a plugin may have chosen: the request is then still to be answered.
+    // Fetch refuses some statuses, which a plugin may have chosen. An error here leaves the request unanswered, so that it can
+    // still be refused.
     const response = new Response(hasBody ? answer.body : null, { status, headers });
     this.state = 'answered';
     this.#resolve(response);
@@ -106,7 +107,8 @@ class FetchExchange implements Exchange {
       await body.pipeTo(writable, { signal: this.#request.signal });
       this.state = 'answered';
     } catch (error) {
-      // A client that leaves cancels the body; only bankql makes it fail. A DOMException is an answer that bankql cut off on purpose.
+      // The body is cancelled if the client leaves, and fails only if bankql ends it. A DOMException means that bankql cut the
+      // answer off on purpose.
       const hasFailed = await body.getReader().closed.then(
         () => false,
         () => true,
@@ -120,7 +122,7 @@ class FetchExchange implements Exchange {
     if (this.state === 'waiting') this.send(answer, []);
   }
 
-  /** Nobody works for it any more. A client that has left is not answered. */
+  /** Called when all work for the request has ended. A client that has left gets no answer. */
   end(): void {
     this.holder.end(this.state === 'left');
     this.#resolve(new Response(null, { status: 499 }));

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
 import { type HttpExtension, shownError } from '../graphql/errors.ts';
-import { explainHeader } from '../graphql/explain.ts';
+import { explainHeader } from '../graphql/explain-calls.ts';
 import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { BoundedResult, noRoom, shortAnswer } from '../graphql/result.ts';
 import type { MediaType } from './accept.ts';
@@ -22,10 +22,13 @@ const contentTypes = {
   'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
 } as const satisfies Record<MediaType, readonly string[]>;
 
-/** Up to this length, in characters, a text is cheaper than a buffer: Node sends it in one piece with the head. */
+/**
+ * The maximum length, in characters, of a text that is sent as a text: Node then sends it together with the head, which is
+ * cheaper than a buffer.
+ */
 const shortText = 16_384;
 
-/** A result's JSON; `errors` as they are shown. */
+/** A result's JSON, with these errors. */
 function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
   const data = result instanceof BoundedResult ? result.dataJson : null;
   if (data !== null) return withMembers(data, errors, result.extensions);
@@ -33,7 +36,7 @@ function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
   return json.length > shortText ? Buffer.from(json) : json;
 }
 
-/** A result whose data is JSON already. */
+/** The JSON of a result whose data has been serialized already. */
 function withMembers(data: readonly Buffer[], errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
   const before = errors === undefined ? '{"data":' : `{"errors":${JSON.stringify(errors)},"data":`;
   const after = extensions === undefined ? '}' : `,"extensions":${JSON.stringify(extensions)}}`;
@@ -68,13 +71,13 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
 /**
- * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see
- * other data, a request without a token may be refused, and the calls may be asked for.
+ * Request headers on which the answer depends. A browser's page may have the same URL, another subscription key may see other
+ * data, a request without a token may be refused, and a request may ask for its calls.
  */
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
 export interface RespondOptions {
-  /** How long HTTP caches may keep public data, in seconds (default: 0). */
+  /** The time for which HTTP caches may keep public data, in seconds (default: 0). */
   readonly publicMaxAgeSeconds?: number | undefined;
 }
 
@@ -83,15 +86,15 @@ export interface Respondent {
   /** Null for a client that takes only a stream. */
   readonly mediaType: MediaType | null;
   readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
-  /** Holds the answer until its client has read it. */
+  /** Counts the answer until its client has read it. */
   readonly holder: { reserveRoom(bytes: number): boolean };
   readonly activity: OperationActivity | null;
 }
 
 /**
- * Creates the function that converts a result into an answer, as specified by GraphQL over HTTP, with the headers for HTTP caches. If
- * its JSON is too long or cannot be created, or if there is no room for it to wait for its client, the answer is an error, which says
- * what a mutation did. It never throws.
+ * Creates the function that converts a result into an answer, as specified by GraphQL over HTTP, with the headers for HTTP
+ * caches. If the JSON is too long or cannot be created, or if no memory is left in which it can wait for its client, the answer
+ * is an error, which says what a mutation did. The function never throws.
  */
 export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErrorResult: ToErrorResult) {
   return (result: ExecutionResult, { mediaType, request, holder, activity }: Respondent) => {
@@ -108,7 +111,7 @@ export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErr
     if (bytes > shortAnswer && !holder.reserveRoom(bytes)) {
       answer = serialize(bounded?.failed(noRoom()) ?? toErrorResult(noRoom()), 'application/json');
     } else if (isRead(request) && mediaType !== null && answer.result === bounded && bounded.isCacheable) {
-      // With a token, only its own client may keep it, not everybody who shares a cache.
+      // With a token, only the client's own cache may keep the answer, not a shared cache.
       const scope = request.headers.authorization === undefined ? 'public' : 'private';
       const caching = ['Cache-Control', `${scope}, max-age=${publicMaxAgeSeconds}`, 'Vary', varying];
       answer = { ...answer, headers: [...headers, ...caching] };

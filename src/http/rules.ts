@@ -4,11 +4,11 @@ import { parseMediaType } from './accept.ts';
 import type { Head } from './head.ts';
 
 export interface HttpPolicyOptions {
-  /** The origins whose pages may call, in lower case: schemes and hosts are the same in upper case. */
+  /** The origins whose pages may send requests, in lower case, because schemes and hosts are case-insensitive. */
   readonly corsOrigins: ReadonlySet<string>;
   /**
-   * Requests must name this machine. If the operator's key is used for every client that can connect, a page of another
-   * site whose name leads to this machine must not use it.
+   * Whether requests must name this machine in `Host`. If bankql uses the operator's key for every client that can connect, a
+   * page of another site whose name leads to this machine must not use it.
    */
   readonly onlyLocalNames: boolean;
   /** Whether a request from a page of another origin is refused, and not only kept from its page (default: it is not). */
@@ -18,8 +18,8 @@ export interface HttpPolicyOptions {
 }
 
 /**
- * The status of a refusal: for an invalid Host, or a request that cannot be parsed; one that does not arrive in time; a body that
- * is too long, or of another kind; another machine's name; headers that are too long.
+ * The statuses of refusals: an invalid Host or a request that cannot be parsed (400); a request that does not arrive in time
+ * (408); a body that is too long (413) or of another type (415); another machine's name (421); headers that are too long (431).
  */
 export const httpRefusals = [400, 408, 413, 415, 421, 431] as const;
 export type HttpRefusal = (typeof httpRefusals)[number];
@@ -45,16 +45,16 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
+/** A correlation id that bankql accepts from a caller: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
 
-/** The value of X-Request-Id: the caller's, if it is a plain one. */
+/** The value of X-Request-Id: the caller's if it is a plain id, otherwise a new one. */
 const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
   typeof given === 'string' && plainId.test(given) ? given : randomUUID();
 
 /**
- * Applies HTTP's rules to a request, whatever serves it. The result repeats nothing of the request but a plain
- * correlation id, and to a listed origin what its preflight asks for.
+ * Applies the rules of HTTP to a request, whatever serves it. The result repeats only a plain correlation id of the request and,
+ * for a listed origin, the headers that its preflight asks for.
  */
 export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins } = options;
@@ -70,7 +70,7 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
     answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
     if (isPreflight) {
       answer.push('Access-Control-Allow-Methods', 'GET, POST');
-      // Any header: those of tracers, such as traceparent and sentry-trace, come with every request of a page.
+      // Any header is allowed, because tracers add headers such as traceparent and sentry-trace to every request of a page.
       const asked = headers['access-control-request-headers'];
       if (asked !== undefined) answer.push('Access-Control-Allow-Headers', asked);
       answer.push('Access-Control-Max-Age', '600');
@@ -79,13 +79,13 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
   return { headers: answer, requestId, refusal: findRefusal(request, options) };
 }
 
-/** Whether a host's name, as a URL or a socket has it, is this machine's own. */
+/** Whether a host's name, as in a URL or a socket, is this machine's own. */
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
 /**
- * Why a body of this type is not read: pages of other origins could send some other types without a preflight, and JSON is UTF-8. Null
- * if it is.
+ * Why a body of this type is not read; null if it is JSON in UTF-8. Pages of other origins could send some other types without a
+ * preflight.
  */
 function typeProblem(type: string): string | null {
   if (!/^application\/(graphql-response\+)?json\s*(;|$)/i.test(type))
@@ -94,7 +94,7 @@ function typeProblem(type: string): string | null {
   return /^utf-?8$/.test(charset) ? null : "The body's charset is not UTF-8: send the body in UTF-8.";
 }
 
-/** Why a body in these encodings cannot be read; null if it is sent as it is. */
+/** Why a body with these content encodings cannot be read; null if it has none. */
 const encodingProblem = (encodings = ''): string | null =>
   encodings.split(',').every((each) => /^\s*(?:identity)?\s*$/i.test(each))
     ? null
@@ -126,7 +126,7 @@ function findRefusal(
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
   const { 'content-type': type = '', 'content-encoding': encodings } = headers;
-  // Nearly all clients send this one type, and no encoding.
+  // Nearly all clients send exactly this type, without an encoding.
   if (type === 'application/json' && encodings === undefined) return null;
   const problem = typeProblem(type) ?? encodingProblem(encodings);
   return problem === null ? null : { status: 415, message: problem };

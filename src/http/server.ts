@@ -11,15 +11,15 @@ import { checkRequest } from './rules.ts';
 export interface ServerOptions extends HandleOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether another server listens for it (default: false). */
+  /** Whether another server listens on behalf of bankql (default: false). */
   readonly isMounted?: boolean | undefined;
   readonly capacity: CapacityLimits;
-  /** The callers of this server and of the bank's client (default: those of this server alone). */
+  /** The callers, shared by this server and the bank's client (default: callers of this server alone). */
   readonly callers?: Callers | undefined;
   /** As ListenOptions have them. */
   readonly writeDeadlineMs?: number | undefined;
   readonly isBehindProxy?: boolean | undefined;
-  /** How long /ready answers 503 before the server stops listening, in milliseconds. */
+  /** The time for which /ready answers 503 before the server stops listening, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Called with the reason when a request, or a part of one, is refused for lack of capacity. Must not throw. */
   readonly onShed?: (why: ShedReason) => void;
@@ -29,19 +29,22 @@ export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export interface ServerCloseOptions {
   /**
-   * Another process listens on the same port, so /ready need not answer 503. Kept connections may be used
-   * once more, so that none closes while a request is on its way.
+   * Whether another process listens on the same port, so that /ready need not answer 503. Kept connections may then be used once
+   * more, so that none closes while a request is on its way.
    */
   readonly isReplaced?: boolean;
 }
 
-/** How long a kept connection may be used once more, in milliseconds. The answer tells the client that the connection ends. */
+/** The time for which a kept connection may be used once more, in milliseconds. The answer has `Connection: close`. */
 const lastUseMs = 5000;
 
-/** How often the log names an address that has too many connections, in milliseconds. */
+/** The interval at which the log names an address with too many connections, in milliseconds. */
 const surplusLineMs = 60_000;
 
-/** Logs that a connection was closed because there are too many. Under an attack each new connection closes one. */
+/**
+ * Logs that a connection was closed because there are too many. The log is rate-limited, because under an attack each new
+ * connection closes one.
+ */
 function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
   let nextAt = 0;
   return (closed) => {
@@ -64,7 +67,7 @@ export async function serve(options: ServerOptions) {
   const listening = options.isMounted === true ? null : await listenFor(handle, capacity, options);
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
-    /** Empty if it is mounted. */
+    /** Empty if bankql is mounted. */
     url: listening?.url ?? '',
     fetch: mount.fetch,
     node: mount.node,
@@ -73,7 +76,7 @@ export async function serve(options: ServerOptions) {
     /** Serves no new requests, and waits until those under way have ended. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
-      // Otherwise, kept connections would still be served.
+      // Otherwise, requests on kept connections would still be served.
       listening?.drain();
       if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
       await listening?.close(isReplaced ? lastUseMs : 0);

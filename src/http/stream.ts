@@ -3,20 +3,20 @@ import type { IncrementalStream } from './accept.ts';
 import type { StreamedAnswer, WholeAnswer } from './exchange.ts';
 import type { GraphQLHttpResponse } from './respond.ts';
 
-/** How results are framed in a media type. */
+/** The framing of results in a media type. */
 interface Framing {
   readonly contentType: string;
   readonly start: string;
   of(json: string): string;
   readonly end: string;
-  /** What is sent while no result comes, so that nobody on the way closes the connection. */
+  /** Bytes to send while no result is ready, so that no proxy closes the connection; null for none. */
   readonly ping: string | null;
 }
 
 const framings: Readonly<Record<IncrementalStream['type'], Framing>> = {
   'text/event-stream': {
     contentType: 'text/event-stream',
-    // Some browsers show no answer before its first bytes.
+    // Some browsers deliver no answer before its first bytes arrive.
     start: ':\n\n',
     of: (json) => `event: next\ndata: ${json}\n\n`,
     end: 'event: complete\ndata:\n\n',
@@ -71,7 +71,7 @@ async function* framed(
   }
 }
 
-/** What a promise resolves to; null if that takes longer. */
+/** The result of a promise; null if it takes longer. */
 async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | null> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(late.resolve, milliseconds, null);
@@ -82,12 +82,12 @@ async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T |
   }
 }
 
-/** The answer with a single result for a client that accepts nothing but a stream: a stream of one. */
+/** The answer with a single result for a client that accepts only a stream: a stream with one result. */
 export function streamOfOne(answer: GraphQLHttpResponse, { type }: IncrementalStream): WholeAnswer {
   const { contentType, start, of, end } = framings[type];
   const { status, headers, body } = answer;
   return {
-    // Clients of event streams show the events of a 200, and of other answers only that they failed.
+    // Clients of event streams show the events of a 200. For other statuses, they show only that the request failed.
     status: status === 400 && type === 'text/event-stream' ? 200 : status,
     headers: ['Content-Type', contentType, ...headers.slice(2)],
     body: `${start}${of(String(body))}${end}`,

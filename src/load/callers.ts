@@ -1,33 +1,37 @@
 import { hash } from 'node:crypto';
 
-/** What tells one caller from another. */
+/** The values that distinguish callers. */
 export interface Identity {
-  /** Different for each caller, and for each way in which a caller proves who it is. */
+  /** A name that is different for each caller, and for each way in which a caller is identified. */
   readonly name: string;
-  /** The name, if it is proven; otherwise the name of the peer that claims it. */
+  /** The name if it is verified; otherwise the name of the network address that sent it. */
   readonly group: string;
 }
 
-/** How many calls of a caller are in progress, and how many wait. */
+/** The number of a caller's calls in progress, and of those that wait. */
 interface CountedCalls {
   readonly taken: number;
   readonly waiting: number;
 }
 
 /**
- * One caller, as it is counted: a verified subject, an identity in headers that a proxy vouches for, or the credentials that a peer
- * claims. The unproven callers of one peer are counted together too. It is kept between requests, and leads to no credential and no
- * operation. A request finds it once; capacity, the gates to the bank, slices and the rate limit count it.
+ * The counters of one caller. A caller is a verified subject, an identity in headers that a trusted proxy sets, or unverified
+ * credentials together with the network address that sent them. All unverified callers of one address are also counted together.
+ * The object is kept between requests, and refers to no credential and no operation. A request finds it once; capacity, the gates
+ * to the bank, time slices and the rate limit use it.
  */
 export class Caller {
   readonly name: string;
-  /** The peer of an unproven caller; null for a proven one, for the peer itself and for a request without credentials. */
+  /**
+   * The network address of an unverified caller; null for a verified caller, for the address itself and for a request without
+   * credentials.
+   */
   readonly peer: Caller | null;
-  /** How many open requests are counted here. */
+  /** The number of requests that are counted for this caller. */
   holders = 0;
-  /** Its calls at the gates to the bank, each of which adds its own count (bank/gate.ts). */
+  /** The caller's calls at the gates to the bank. Each gate adds its own count (bank/gate.ts). */
   readonly calls: CountedCalls[] = [];
-  /** What its requests use of the process: see capacity.ts. */
+  /** The resources that the caller's requests use: see capacity.ts. */
   requests = 0;
   arriving = 0;
   values = 0;
@@ -39,31 +43,31 @@ export class Caller {
     this.peer = peer;
   }
 
-  /** The name, for others to know it by: the name itself may contain a credential. */
+  /** A hash of the name for use outside of this object, because the name may contain a credential. */
   get hash(): string {
     this.#hash ??= hash('sha256', this.name, 'base64');
     return this.#hash;
   }
 
-  /** Whether it has no request and no call. */
+  /** Whether the caller has no request and no call. */
   get isIdle(): boolean {
     return this.holders === 0 && this.calls.every(({ taken, waiting }) => taken + waiting === 0);
   }
 }
 
-/** The caller of a request until it is known. */
+/** The caller of a request before its identity is known. */
 export const nobody = new Caller('');
 
-/** How many idle callers stay known. */
+/** The maximum number of idle callers that are kept. */
 const maxIdle = 1000;
 
-/** The callers that are known, each as one object. */
+/** The known callers. Each caller is one object. */
 export class Callers {
   readonly #callers = new Map<string, Caller>();
   readonly #peers = new Map<string, Caller>();
   #forgetAt = maxIdle;
 
-  /** The caller of this name. It may be forgotten while it is idle. */
+  /** The caller with this name. It may be forgotten while it is idle. */
   find({ name, group }: Identity): Caller {
     return this.#callers.get(name) ?? this.#add(name, group);
   }
@@ -81,7 +85,7 @@ export class Callers {
     return peer;
   }
 
-  /** Not called for each request: a Map that grows and shrinks all the time leaves garbage behind. */
+  /** This is not called for each request, because a Map that grows and shrinks all the time creates garbage. */
   #forgetIdle(): void {
     for (const [name, caller] of this.#callers) if (caller.isIdle) this.#callers.delete(name);
     const peers = new Set(Array.from(this.#callers.values(), ({ peer }) => peer));

@@ -3,7 +3,7 @@ import { type Caller, Callers, nobody } from './callers.ts';
 /** The resources of the process that a caller's requests use, counted by Capacity below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
-/** Other files count the rest: http/connection.ts and bank/gate.ts. */
+/** All resources. The last two are counted in other files: http/connection.ts and bank/gate.ts. */
 export type Resource = Counted | 'sockets' | 'connections';
 
 /** The memory of a value while its answer is built, in bytes: 25 to 96 for the value itself, and some for waiting work. */
@@ -48,7 +48,8 @@ export const unbounded: CapacityLimits = {
 };
 
 /**
- * Why a request, or a REST call of one, is refused: all callers, this caller, or the unproven callers of its peer use too much.
+ * Why a request, or one of its REST calls, is refused: all callers, this caller, or the unverified callers of its network address
+ * use too much.
  */
 export type ShedReason = Resource | `${Counted} of the caller` | `${Counted} of the peer`;
 
@@ -83,21 +84,24 @@ type Held = Record<Counted, number>;
 /** The resources that one request uses. */
 export interface Holder extends Held {
   caller: Caller;
-  /** Whether it is a mutation: its values and unread bytes are counted and never refused, since its own limits bound them. */
+  /**
+   * Whether the request is a mutation. Its values and unread bytes are counted but never refused, since its own limits bound
+   * them.
+   */
   readonly isMutation: boolean;
 }
 
 /**
  * Counts the resources of the process that callers use. A caller may use all free resources, up to its cap. The last eighth of
- * each total is reserved for callers that use little. The unproven callers of one peer together use at most half. An admitted
- * request is never ended to make room for another one.
+ * each total is reserved for callers that use little. The unverified callers of one network address together use at most half. An
+ * admitted request is never ended in favour of another one.
  */
 export class Capacity implements Held {
   requests = 0;
   arriving = 0;
   values = 0;
   unread = 0;
-  /** How many clients are connected; counted by http/connection.ts. */
+  /** The number of connected clients; counted by http/connection.ts. */
   sockets = 0;
   readonly totals: CapacityLimits['totals'];
   readonly callers: Callers;
@@ -122,7 +126,7 @@ export class Capacity implements Held {
     this.#onShed = onShed;
   }
 
-  /** Counts a request, which uses nothing yet, for this caller from now on. */
+  /** Counts a request that uses nothing yet for this caller from now on. */
   assign(holder: Holder, caller: Caller): void {
     this.leave(holder);
     caller.holders++;
@@ -147,7 +151,10 @@ export class Capacity implements Held {
     return this.take(holder, 'requests', 1);
   }
 
-  /** Takes more of a resource, or returns the reason why not. A caller that uses little may exceed its cap once. */
+  /**
+   * Takes more of a resource. Returns the reason if it is refused, null otherwise. A caller that uses little may exceed its cap
+   * once.
+   */
   take(holder: Holder, resource: Counted, amount: number): ShedReason | null {
     const isExempt = holder.isMutation && (resource === 'values' || resource === 'unread');
     const why = isExempt ? null : this.#whyNot(holder.caller, resource, amount);

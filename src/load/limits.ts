@@ -2,15 +2,15 @@ import { getHeapStatistics } from 'node:v8';
 import { valueBytes } from './capacity.ts';
 
 /**
- * The limits that are the same for every operator: sizes of requests and answers, memory, and times. They are no settings,
- * because nobody outside of this code can choose them well. `bankql check --limits` prints them, and `npm run configuration` writes them
+ * Limits that are the same for every operator: sizes of requests and answers, memory, and times. They are not settings, because
+ * operators have no information to choose them well. `bankql check --limits` prints them, and `npm run configuration` writes them
  * into docs/configuration.md.
  */
 
 interface Limit {
-  /** A fixed value, or the part of the heap that is taken: up to `most`, a unit for each `unit` bytes. */
+  /** A fixed value, or a part of the heap: one for each `unit` bytes of this part, at most `most`. */
   readonly is: number | { readonly part: number; readonly most: number; readonly unit: number };
-  /** How the value is written. */
+  /** The unit in which the value is shown. */
   readonly as: 'count' | 'bytes' | 'ms' | 'share';
   /** The thing that is limited, for the documentation. */
   readonly meaning: string;
@@ -36,7 +36,7 @@ const perHeap = (part: number, unit: number, most: number, meaning: string): Lim
 });
 
 const table = {
-  // Screens of apps have up to 600 tokens and 9 levels. Checking a document of these sizes takes a few milliseconds.
+  // Screens of apps have up to 600 tokens and 9 levels. To check a document of the maximum size takes a few milliseconds.
   queryTokens: count(2000, 'tokens in a query'),
   queryDepth: count(15, 'levels in a query'),
   queryAliases: count(
@@ -54,7 +54,7 @@ const table = {
   answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
   // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
   bankAnswerBytes: bytes(8 * megabyte, 'length of an answer of the bank'),
-  // The sum of a few REST calls in a row. It is never less than BANK_TIMEOUT_MS or BANK_TRANSFER_TIMEOUT_MS.
+  // Enough for a few REST calls in a row. It is never less than BANK_TIMEOUT_MS or BANK_TRANSFER_TIMEOUT_MS.
   operationMs: milliseconds(
     20_000,
     'deadline for all reads of a query; at least `BANK_TIMEOUT_MS` and `BANK_TRANSFER_TIMEOUT_MS`',
@@ -65,24 +65,24 @@ const table = {
     as: 'share',
     meaning: 'share of failed and slow calls at which the breaker of a bank operation opens',
   },
-  // Branches and products change rarely; a minute is the longest time that a correction may stay unseen.
+  // Branches and products change rarely. A correction is visible after a minute at most.
   publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
-  // A phone in a tunnel is back within this time. An answer that waits longer only takes memory.
+  // A phone in a tunnel is online again within this time. An answer that waits longer only uses memory.
   unreadMs: milliseconds(30_000, 'for how long a client may take nothing of its answer'),
-  // A request takes up to a megabyte while it runs. With more than 256 at a time, requests only wait for each other.
+  // A request uses up to a megabyte while it runs. More than 256 at a time would only wait for each other.
   requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.
   requestsPerCaller: count(64, 'requests in progress of one caller'),
-  // A request is at most 100 kB long: this is room for 600 slow senders.
+  // A request is at most 100 kB long, so this is enough for 600 slow senders.
   arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller uses at most a quarter'),
-  // The answers that are built at the same time, by their values.
+  // The values of the answers that are being built.
   builtValues: perHeap(
     1 / 4,
     valueBytes,
     (4096 * megabyte) / valueBytes,
     'values of unfinished answers; one caller uses at most half',
   ),
-  // Unread answers are outside of the heap, but in the same machine.
+  // Unread answers are not in the heap, but use the memory of the same machine.
   unreadBytes: heapBytes(
     1 / 8,
     256,
@@ -92,11 +92,12 @@ const table = {
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
   documentBytes: heapBytes(1 / 16, 64, 'cache of prepared documents'),
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
-  // A waiting call takes about 3 kB. Callers with fewer than ten each never reach this: there are at most 256 requests.
+  // A waiting call uses about 3 kB. If no caller has ten waiting calls, the limit is never reached, because there are at most 256
+  // requests.
   waitingCalls: perHeap(1 / 16, 4 * kilobyte, 16_384, 'REST calls that wait for a connection to the bank'),
-  // The bank's answers are outside of the heap, but in the same machine.
+  // The bank's answers are not in the heap, but use the memory of the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
-  // For each of the two logs. Beyond this, the newest lines are dropped and counted.
+  // The limit for each of the two logs. Beyond it, the newest lines are dropped and counted.
   unwrittenLogBytes: heapBytes(1 / 64, 32, 'lines of the log that could not be written yet'),
 } as const satisfies Record<string, Limit>;
 
@@ -134,7 +135,7 @@ function described({ is, as }: Limit): string {
     : `one for each ${shownBytes(unit)} of ${share}, at most ${most}`;
 }
 
-/** Each limit: its name, its meaning, its value here, and how that is found. */
+/** Each limit: its name, its meaning, its value in this process, and the rule for the value. */
 export const limitRows = (these: Limits = limits) =>
   Object.entries(table).map(([name, limit]: [string, Limit]) => ({
     name,

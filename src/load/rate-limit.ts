@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Caller } from './callers.ts';
 
-/** A number of REST calls of each caller per number of seconds, counted from the first call. */
+/** The permitted number of REST calls of each caller within a number of seconds, counted from the first call. */
 interface RateLimit {
   readonly calls: number;
   readonly seconds: number;
@@ -13,21 +13,21 @@ interface RateLimiterOptions {
   readonly isWorker?: boolean | undefined;
   /** Called when a call is refused; it must not throw. */
   readonly onRefusal?: (() => void) | undefined;
-  /** How many callers have a counter at most: about 20 MB by default. */
+  /** The maximum number of counters: about 20 MB by default. */
   readonly maxCallers?: number;
 }
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** How long a worker waits for the primary's count, in milliseconds. */
+/** The time for which a worker waits for the primary's count, in milliseconds. */
 const primaryTimeoutMs = 250;
 
 /**
- * Limits REST calls. A request that makes none is served, whatever its caller has used: capacity bounds it. Counters are keyed by
- * the hashes of callers' names. They are in this process, or, in one of several workers, in the primary (RateLimiterClusterMaster).
- *
- * Callers can invent names, so the number of counters is bounded, and the least recently used counters are evicted.
- * Inventing names to evict a counter gains nothing: each invented name has a full budget anyway.
+ * Limits REST calls. A request without REST calls is served however much its caller has used, because capacity bounds it.
+ * Counters are keyed by the hashes of callers' names. They are in this process or, with several workers, in the primary
+ * (RateLimiterClusterMaster). Callers can invent names, so the number of counters is bounded, and the least recently used
+ * counters are evicted. A caller gains nothing if it invents names to evict its counter: each invented name has a full budget
+ * anyway.
  */
 export function createRateLimiter(
   { calls, seconds }: RateLimit,
@@ -44,7 +44,7 @@ export function createRateLimiter(
   return {
     /**
      * Takes one REST call from the caller's budget. If the primary does not answer in time, a worker counts the call itself.
-     * Shape:  how long until one is left, in seconds; 0 if this one was.
+     * Shape:  the seconds until a call is allowed; 0 if this call is.
      */
     async take({ hash }: Pick<Caller, 'hash'>): Promise<number> {
       known.set(hash, true);

@@ -1,16 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Caller } from './callers.ts';
 
-/** How long work may run in one iteration of the event loop, in milliseconds. The rest waits for a later iteration. */
+/**
+ * The longest time for which work runs in one iteration of the event loop, in milliseconds. Further work waits for a later
+ * iteration.
+ */
 const sliceMs = 10;
 /**
  * The number of iterations after a slice in which no waiting work is served, unless they take as long as a slice. libuv accepts
- * one connection in each, so that hundreds of connections would otherwise wait for hundreds of slices. An iteration with
- * nothing to do takes microseconds.
+ * one connection in each iteration, so hundreds of new connections would otherwise wait for hundreds of slices. An iteration
+ * without work takes microseconds.
  */
 const iterationsBetween = 16;
 
-/** An operation that has begun. Each has an object of its own. */
+/** An operation that has begun. Each operation has an object of its own. */
 export interface SlicedOperation {
   readonly caller: Caller;
 }
@@ -18,12 +21,12 @@ export interface SlicedOperation {
 /** A caller with waiting work. */
 interface WaitingCaller {
   readonly caller: Caller;
-  /** The caller's used time: at first the least used time of all waiting callers, then plus the time of its own work. */
-  usedMs: number;
   /**
-   * The work of operations that have begun. The first operation is served to its end, so that half-built answers do not pile
-   * up.
+   * The virtual time of the caller: when it begins to wait, the least virtual time of the waiting callers; later, plus the time
+   * of its own work.
    */
+  usedMs: number;
+  /** The work of operations that have begun. The first operation is served to its end, so that few half-built answers exist. */
   readonly begun: Map<SlicedOperation, (() => void)[]>;
   /** Operations that have not begun. */
   readonly beginnings: (() => void)[];
@@ -32,17 +35,17 @@ interface WaitingCaller {
 }
 
 /**
- * Divides long work into slices, so that it does not block the process. Work runs at once while this iteration of the event
- * loop has used less than a slice. Otherwise it waits, and the caller that has used the least time is served next. A caller
- * that begins to wait starts with the least used time of the waiting callers.
- * A piece of work is not interrupted. Work of many pieces asks `hasTime` between them.
+ * Divides long work into slices, so that it does not block the process. Work runs at once while this iteration of the event loop
+ * has used less than a slice. Otherwise it waits, and the caller that has used the least time is served next. A caller that
+ * begins to wait starts with the least used time of the waiting callers. Work is not interrupted; long work checks `hasTime` at
+ * intervals.
  */
 export class Slices {
   readonly #now: () => number;
   readonly #waiting = new Map<Caller, WaitingCaller>();
-  /** When the first work of this iteration of the event loop began; null before it. */
+  /** The time at which the first work of this iteration of the event loop began; null before it. */
   #beganAt: number | null = null;
-  /** The pause after the last slice: its remaining iterations, and when it began. */
+  /** The pause after the last slice: its remaining iterations, and its start. */
   #pause = { left: 0, since: 0 };
   /** The caller that was served last, until its work is charged, and when it began. */
   #served: WaitingCaller | null = null;
@@ -82,7 +85,7 @@ export class Slices {
   }
 
   #waitingCaller(caller: Caller): WaitingCaller {
-    // Makes sure that an iteration follows.
+    // Reading `hasTime` makes sure that another iteration follows.
     void this.hasTime;
     let own = this.#waiting.get(caller);
     if (own === undefined) {
@@ -112,7 +115,7 @@ export class Slices {
     this.#serve();
   };
 
-  /** Serves the next piece of work: one in each iteration, however long it takes, and more while there is time. */
+  /** Serves waiting work: one entry in each iteration, however long it takes, and more while there is time. */
   #serve(): void {
     const own = this.#least();
     if (own === null) return;
@@ -146,9 +149,9 @@ export class Slices {
   }
 }
 
-/** Outside the asynchronous context of the request that asks, which would be retained otherwise. */
+/** Runs outside the async context of the request that calls it, which would otherwise be kept in memory. */
 const outside = AsyncLocalStorage.snapshot();
 const awaitIteration = (next: () => void) => void outside(setImmediate, next);
 
-/** The slices of this process. */
+/** The slices that all work of this process shares. */
 export const slices = new Slices();

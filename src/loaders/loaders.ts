@@ -33,21 +33,21 @@ export type Wanted<T extends Operation> = OwnIds<T> &
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
-/** A read that a loader is asked for. */
+/** The request of a read to its loader. */
 export interface WantedRead<T extends ReadableOperation = ReadableOperation> {
   readonly operation: T;
   readonly wanted: Wanted<T>;
-  /** Identifies it in its GraphQL operation, and is made once: the path of a read without a body, if its ids are valid. */
+  /** Identifies the read in its GraphQL operation, and is made once: the path of a read without a body, if its ids are valid. */
   readonly key: string;
-  /** Whether an update needs it: it bypasses every cache, and its numbers keep all digits. */
+  /** Whether the read is for an update: it bypasses every cache, and its numbers keep all digits. */
   readonly isForUpdate: boolean;
 }
 
-/** Makes the reads of the loaders: the bank as a caller sees it (schema/bank-session.ts). */
+/** Makes the reads of the loaders for one caller (schema/bank-session.ts). */
 export interface LoaderSession {
-  /** Is told of each request, whether or not it causes a read; null if nobody wants to know. */
+  /** Is notified of each request, whether or not it causes a read; null if there is no observer. */
   readonly observer: { requested(operation: Operation, key: string): void } | null;
-  /** Asked at once for each read that has to be made; returns the error of a read that may not be made. */
+  /** Called at once for each read that is needed. Returns an error if the read may not be made. */
   admit(operation: Operation): Error | null;
   /** Errors: those of the read; it never throws. */
   read<T extends ReadableOperation>(read: WantedRead<T>): Promise<Answer<T>>;
@@ -73,7 +73,7 @@ class ReadLoader<T extends ReadableOperation> implements Loader<T> {
     const { session, known, batches, isForUpdate } = this.#all;
     const key = readKey(operation, wanted);
     if (!isForUpdate) session.observer?.requested(operation, key);
-    // Reads are known by their keys, so the answer has this operation's type.
+    // Reads are identified by their keys, so the answer has this operation's type.
     const earlier = known.get(key) as Promise<Answer<T>> | undefined;
     if (earlier !== undefined) return earlier;
     const refusal = session.admit(operation);
@@ -100,9 +100,9 @@ const reads = Object.values<Operation>(operations)
 class OperationLoaders {
   readonly session: LoaderSession;
   readonly isForUpdate: boolean;
-  /** By key. DataLoader's own cache would make a batch and a promise for a hit, which waits for the batch. */
+  /** The answers by key. DataLoader's own cache would make a batch and a promise for a hit, which waits for the batch. */
   readonly known = new Map<string, Promise<unknown>>();
-  // DataLoader resolves each key with its promise, so that no read waits for another. Its types do not know that.
+  // DataLoader resolves each key with its promise, so no read waits for another. Its types do not express this.
   readonly batches = new DataLoader<WantedRead, unknown>(
     (batch) => Promise.resolve(batch.map((read) => this.session.read(read))),
     { cache: false },
@@ -133,7 +133,7 @@ class OperationLoaders {
  * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
  */
 export const createLoaders = (session: LoaderSession, isForUpdate = false): Loaders =>
-  // The static block defines what the type says.
+  // The static block defines the members of the type.
   new OperationLoaders(session, isForUpdate) as OperationLoaders & Loaders;
 
 type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitalize<Name> : Id;

@@ -1,4 +1,4 @@
-import { noFingerprint, type PaymentRecord, paymentStates } from './record.ts';
+import { noFingerprint, noOutcome, type PaymentRecord, paymentStates } from './payment-record.ts';
 
 /** The audit log: a line for each change of a payment's state, and the records that are made from it after a loss. */
 
@@ -31,6 +31,7 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
 
 /** A record of a payment that only the audit log names. The protocol determines its state. */
 export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
+  ...noOutcome,
   ...entry,
   payer: '',
   fingerprint: noFingerprint,
@@ -38,8 +39,5 @@ export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
   description: null,
   idempotencyKey: '',
   leaseUntil: entry.createdAt,
-  answer: null,
-  message: null,
-  settledBy: null,
   history: [],
 });

@@ -6,7 +6,7 @@ import { BankqlError } from '../errors.ts';
 export interface Payer {
   /** Auth-Provider-Name and Auth-ID. */
   readonly caller: readonly [provider: string, id: string];
-  /** Unless the caller's identity is proven, a payment is shown only to the subscription key that made it. */
+  /** Unless the caller's identity is verified, a payment is shown only with the subscription key that made it. */
   readonly subscriptionKey: string;
   readonly isProven?: boolean;
 }

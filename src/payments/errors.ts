@@ -7,7 +7,7 @@ import {
   requestSentNothing,
 } from '../errors.ts';
 import { payerOf, recordId } from './caller.ts';
-import type { PaymentRecord } from './record.ts';
+import type { PaymentRecord } from './payment-record.ts';
 import type { PaymentIntent, PaymentOperation } from './service.ts';
 import { StoreUnavailable } from './store/store.ts';
 
@@ -36,7 +36,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // The message of a record is complete already.
+    // The message in a record is already complete.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
@@ -71,7 +71,7 @@ const stateUnavailable =
   (cause: unknown) =>
     new BankqlError('STATE_UNAVAILABLE', message, { retryAfter: storeRetryAfter, ...details }, { cause });
 
-/** A payment that is not begun because of its caller's token. */
+/** The error for a payment that is not begun because of its caller's token. */
 export const mayNotPay = (idempotencyKey: string) =>
   new BankqlError(
     'FORBIDDEN',
@@ -81,20 +81,20 @@ export const mayNotPay = (idempotencyKey: string) =>
     },
   );
 
-/** A payment that is not begun because the store cannot record it. */
+/** The error for a payment that is not begun because the store cannot record it. */
 export const recordsNotKept = (idempotencyKey: string) =>
   stateUnavailable(
     `Payments are refused while their records cannot be kept. ${requestSentNothing} Reads go on.`,
     { idempotencyKey },
   );
 
-/** A payment that is not begun because no line of the audit log can be written. */
+/** The error for a payment that is not begun because the audit log cannot be written. */
 export const notLogged = (idempotencyKey: string) =>
   stateUnavailable(`Payments are refused while they cannot be logged. ${requestSentNothing}`, {
     idempotencyKey,
   });
 
-/** A lookup that the store did not answer. */
+/** The error for a lookup that the store did not answer. */
 export const recordNotRead = (idempotencyKey: string) =>
   stateUnavailable(
     'The record of this payment cannot be read at the moment, so that its outcome is unknown: it may have been executed. Ask again, and do not pay under another key.',
@@ -108,7 +108,7 @@ export const recordsNotRead = stateUnavailable(
 /** The stored record of this payment is damaged. No other payment is concerned. */
 class DamagedRecord extends Error {}
 
-/** A record that is damaged: until an operator settles it, nobody knows what became of the payment. */
+/** The error for a damaged record: until an operator settles it, nobody knows whether the payment was executed. */
 export const recordDamaged = ({ id }: Pick<PaymentRecord, 'id'>): BankqlError =>
   damaged(new DamagedRecord(`The stored record of the payment ${id} is damaged.`));
 
@@ -133,7 +133,7 @@ export const keyReused = (
     { ...(operation === undefined ? {} : { operation }), idempotencyKey },
   );
 
-/** An error of a payment that was never sent, with what its client needs to retry. */
+/** Creates the error of a payment that was never sent, with the details that its client needs to retry. */
 export function neverSent(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable, ...known } = error.extensions;
   const details: ErrorDetails = { ...known, idempotencyKey };
@@ -152,13 +152,13 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
-  // A bank's text may end without a full stop.
+  // A bank's text may lack a full stop.
   const said = error.message.replace(/(?<![.!?])$/, '.');
   const message = `${said} Nothing was executed: the same idempotency key may be used again.`;
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });
 }
 
-/** A call of the store; StoreUnavailable becomes the error that `toError` makes. */
+/** Converts StoreUnavailable of a call of the store to the error that `toError` creates. */
 export const withStoreErrors = <T>(asked: Promise<T>, toError: (cause: unknown) => BankqlError): Promise<T> =>
   asked.catch((cause) => {
     throw cause instanceof StoreUnavailable ? toError(cause) : cause;
@@ -189,7 +189,7 @@ export const paymentRefusals = [
 ] as const;
 type PaymentRefusal = (typeof paymentRefusals)[number];
 
-/** Codes with which this request sent nothing; payments that the bank refuses are counted by their state instead. */
+/** The codes after which this request sent nothing. Payments that the bank refuses are counted by their state instead. */
 const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in progress',
   IDEMPOTENCY_KEY_REUSED: 'key reused',
@@ -203,7 +203,7 @@ const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
 /** A payment that was requested and not accepted. Holds no credential and no idempotency key. */
 export interface FailedPayment {
   readonly operation: string;
-  /** Why bankql did not send it; undefined if the bank refused it, the outcome is unknown, or the request is invalid. */
+  /** Why bankql did not send the payment; undefined if the bank refused it, the outcome is unknown, or the request is invalid. */
   readonly why: PaymentRefusal | undefined;
   /** The id of the record under the caller's key, which may be an earlier payment's; null if the request has no key. */
   readonly id: string | null;
@@ -219,7 +219,7 @@ export const failedPayment = (
 ): FailedPayment => ({ operation: operation.id, why: refusalOf(error, loss), id: idOf(intent), error });
 
 function refusalOf(error: unknown, loss: string | null): PaymentRefusal | undefined {
-  // With a status, the payment was sent: it is counted by its state.
+  // If the error has a status, the payment was sent, and is counted by its state.
   if (!(error instanceof BankqlError) || error.extensions.status !== undefined) return undefined;
   if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
   if (error.cause instanceof DamagedRecord) return 'record damaged';

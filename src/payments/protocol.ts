@@ -1,4 +1,4 @@
-import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './record.ts';
+import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './payment-record.ts';
 
 /**
  * The payment protocol: what an event does to the record of an idempotency key. Pure functions, which stores, the service
@@ -35,7 +35,7 @@ export type ProtocolEvent =
     }
   /** There is proof that the attempt executed nothing: it was not sent, or the bank did not accept the credentials. */
   | { readonly kind: 'taken back'; readonly trackId: string; readonly at: number }
-  /** Somebody reads the record for a client or an operator. */
+  /** The record is read for a client or an operator. */
   | { readonly kind: 'asked about'; readonly at: number }
   /** An operator records whether the bank executed the payment. */
   | {

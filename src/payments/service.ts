@@ -30,7 +30,6 @@ import {
   validateIdempotencyKey,
   withStoreErrors,
 } from './errors.ts';
-import { maySend, recordLost } from './protocol.ts';
 import {
   belongsTo,
   hashRequest,
@@ -43,7 +42,8 @@ import {
   paymentDetails,
   pendingRecord,
   textsOf,
-} from './record.ts';
+} from './payment-record.ts';
+import { maySend, recordLost } from './protocol.ts';
 import { type OnPage, type PaymentQuery, type PaymentStore, StoreUnavailable } from './store/store.ts';
 
 /** An operation that moves money or requests a transfer. */
@@ -52,14 +52,14 @@ export type PaymentOperation = Operation & { readonly kind: 'payment'; readonly 
 /** One intended payment. */
 export interface PaymentIntent<T extends PaymentOperation> {
   readonly input: CallInput<T> & PaymentInput;
-  /** Chosen by the client, one for each intended payment. */
+  /** The idempotency key, which the client chooses for each intended payment. */
   readonly idempotencyKey: string;
 }
 
 /** A payment that the bank accepted. */
 interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
-  /** The record as in the store; if it cannot be written yet, as it will be stored. */
+  /** The record in the store; if it cannot be written yet, the record that will be stored. */
   readonly record: PaymentRecord;
   /** True if this is the stored answer to an earlier call. */
   readonly replayed: boolean;
@@ -74,7 +74,7 @@ export interface OwnPaymentsQuery
   readonly onPage?: OnPage;
 }
 
-/** What a payment would send, as a person would be asked about it. */
+/** The payment that would be sent, for a question to a person. */
 export interface PaymentPreview
   extends Pick<
     PaymentRecord,
@@ -91,7 +91,7 @@ export interface PaymentPreview
 interface PaymentServiceOptions {
   readonly bank: BankClient;
   readonly store: PaymentStore;
-  /** How long a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
+  /** The time for which a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
   readonly leaseMs?: number;
   /**
    * The deadline of the bank for a payment. The payment is sent only if this time fits into the rest of the lease, so that
@@ -107,7 +107,7 @@ interface PaymentServiceOptions {
   readonly replica?: string | null;
   /** The bank's own words for a payment's outcome, and their paths; see payment-words.ts. */
   readonly bankWords?: BankWords | undefined;
-  /** Called with each answer whose shape or texts are not known. Must not throw. `text`: the bank's, without credentials. */
+  /** Called with each answer whose shape or texts are unknown. Must not throw. `text`: the bank's text, without credentials. */
   readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
   /** Called with each payment that was requested and not accepted. Must not throw. */
   readonly onFailure?: (payment: FailedPayment) => void;
@@ -126,8 +126,8 @@ export interface PaymentService {
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
   /**
-   * What `pay` would send. Records and sends nothing.
-   * Errors: those of `pay` before it records anything; STATE_UNAVAILABLE if the store lost records.
+   * Returns the payment that `pay` would send. Records and sends nothing. Errors: those of `pay` before it records anything;
+   * STATE_UNAVAILABLE if the store lost records.
    */
   preview<T extends PaymentOperation>(operation: T, input: PaymentIntent<T>['input']): PaymentPreview;
   /**
@@ -151,10 +151,10 @@ export interface PaymentService {
   idle(): Promise<void>;
 }
 
-/** How long after its deadline a payment is still assumed to be in progress. */
+/** The time after its deadline for which a payment is still assumed to be in progress, in milliseconds. */
 export const leaseMarginMs = 60_000;
 
-/** How long the process's exit waits for an unavailable store after the last payment ended. */
+/** The time for which the process's exit waits for an unavailable store after the last payment ended, in milliseconds. */
 const drainMs = 10_000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
@@ -176,7 +176,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     try {
       audit?.(auditEntry({ ...record, ...said, updatedAt: now() }, state));
     } catch {
-      // The payment was sent: a full disk must not turn a known outcome into an unknown one.
+      // The payment was sent, so a full disk must not turn a known outcome into an unknown one.
     }
     await store.end({ id: record.id, trackId: record.trackId, outcome }).catch(() => {});
   }
@@ -207,7 +207,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
-      // Without an audit line, nothing is sent. A second line says so, in case the first one is written after all.
+      // Without an audit line, nothing is sent. A second line says this, in case the first one is written after all.
       await end(record, 'NOT_SENT', null);
       throw notLogged(idempotencyKey)(cause);
     }
@@ -245,7 +245,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
         status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
       return { ...verdict, status, bankText: said, refusal };
     };
-    // Any failure before the answer is judged also ends the payment.
+    // Any failure before the answer is classified also ends the payment.
     const judged = await bank
       .send(call, { beforeStart })
       .then(judge)
@@ -294,7 +294,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    * store lost, so that "never paid" cannot be answered. Errors: StoreUnavailable.
    */
   function own(payer: Payer, record: PaymentRecord | null): PaymentRecord | null {
-    // A caller without a proven identity learns nothing of payments under another subscription key.
+    // A caller without a verified identity gets no information about payments under another subscription key.
     if (record !== null && belongsTo(payer, record, store.secret)) return record;
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
     return null;
@@ -331,7 +331,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
         if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
-        // Null would say that nothing was paid under this key.
+        // Null would mean that nothing was paid under this key.
         if (found === null && record !== null)
           throw isFromLog(record)
             ? foundInLog(record, idempotencyKey)
@@ -381,7 +381,7 @@ function replay<T extends PaymentOperation>(
   idempotencyKey: string,
 ): PaymentResult<T> {
   if (isUnreadable(stored)) throw recordDamaged(stored);
-  // A record that was damaged, or made from a log, lacks them.
+  // A record that was damaged, or made from a log, lacks these members.
   const earlier = { ...stored, operation: stored.operation || operation.id, idempotencyKey };
   const { state, trackId, answer, status, message } = earlier;
   if (!belongs && isFromLog(earlier)) throw foundInLog(earlier, idempotencyKey);

@@ -7,7 +7,7 @@ export class Database {
   readonly #start: number;
   readonly #sequences = new Map<string, number>();
 
-  /** `start`: in milliseconds since 1970. The same start gives the same records. */
+  /** `start`: in milliseconds since 1970. The same start results in the same records. */
   constructor(start: number) {
     this.#start = start;
   }
@@ -25,7 +25,7 @@ export class Database {
   }
 }
 
-/** A record of the seed. A record without an id (null) is always another one. */
+/** A record of the seed. A record without an id (null) never replaces another one. */
 type Seed<T> = readonly [id: string | null, record: T];
 
 /** Records in the order in which they were first put. They are replaced, never changed: all databases share the seed's. */
@@ -50,7 +50,9 @@ export class Records<T> {
   }
 }
 
-/** A table of records that belong to an owner, such as an account's cards. A database gets the seed when it is first asked for them. */
+/**
+ * A table of records that belong to an owner, such as an account's cards. A database creates the seed when they are first read.
+ */
 export function childTable<T>(seed: (ownerId: string, database: Database) => readonly Seed<T>[] = () => []) {
   const tables = new WeakMap<Database, Map<string, Records<T>>>();
   return (database: Database, ownerId: string): Records<T> =>

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { type OperationId, operations } from '../contract/operations.ts';
 
 const fault = z.strictObject({
-  /** The status of the answer that is sent in place of the bank's. */
+  /** The status of the answer that replaces the bank's. */
   status: z.int().min(300).max(599).optional(),
-  /** Milliseconds by which the answer is late. */
+  /** The delay of the answer, in milliseconds. */
   latency: z.int().min(1).max(600_000).optional(),
-  /** The number of calls that it still applies to; unlimited if omitted. */
+  /** The remaining number of calls with the fault; unlimited if omitted. */
   times: z.int().min(1).optional(),
 });
 
-/** The body of `PUT /sandbox/faults`: a fault by the operation that it applies to; `*` is all others. */
+/** The body of `PUT /sandbox/faults`: the faults by operation; `*` means all other operations. */
 export const faultsBody = z.partialRecord(z.literal([...operationIds(), '*']), fault);
 export type Faults = z.infer<typeof faultsBody>;
 
@@ -34,7 +34,10 @@ function take(faults: Faults, operation: OperationId) {
   return found;
 }
 
-/** Applies the faults to an answer. The bank has done its work by then: a payment was made, and its caller may not learn of it. */
+/**
+ * Applies the faults to an answer. The bank has already executed the call: a payment was made, and its caller may not be
+ * informed.
+ */
 export async function spoil(faults: Faults, operation: OperationId, answer: Answer): Promise<Answer> {
   const { status, latency } = take(faults, operation) ?? {};
   if (latency !== undefined) await wait(latency, undefined, { ref: false });

@@ -28,16 +28,15 @@ interface Call<Id extends OperationId> {
 }
 
 /**
- * The bank's side of one operation. Returns the answer without its envelope. Handlers are synchronous, so that no two run at
- * once, and refuse before they write.
- * Errors: HttpError.
+ * Implements one operation of the bank. Returns the answer without its envelope. Handlers are synchronous, so that no two run at
+ * once, and refuse before they write. Errors: HttpError.
  */
 type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Row<Id>>;
 
 /** The handlers of a record's operations. */
 export type Handlers<Ids extends OperationId> = { readonly [Id in Ids]: Handler<Id> };
 
-/** The sandbox's handler of each operation; one that is missing does not compile. */
+/** The sandbox's handler of each operation. A missing one is a type error. */
 export const handlers: Handlers<OperationId> = {
   ...accountHandlers,
   ...branchHandlers,

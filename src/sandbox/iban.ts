@@ -1,4 +1,4 @@
-/** The rest of an IBAN by 97 (ISO 13616), with its letters as numbers and its first four characters last. */
+/** The remainder of an IBAN divided by 97 (ISO 13616), with its letters as numbers and its first four characters last. */
 function remainder(iban: string): bigint {
   const digits = `${iban.slice(4)}${iban.slice(0, 4)}`.replaceAll(/[A-Z]/g, (letter) =>
     String(letter.charCodeAt(0) - 55),

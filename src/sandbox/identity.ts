@@ -1,4 +1,4 @@
-/** The address to listen on, which only this machine reaches. */
+/** The address to listen on, which only this machine can reach. */
 export const sandboxHost = '127.0.0.1';
 
 /** The bank's code: the one `{BANK_ID}` that the sandbox knows. */
@@ -6,7 +6,7 @@ export const bankId = 'SNDBCY2N';
 
 export const subscriptionKey = 'sandbox-key';
 
-/** The one `Auth-Provider-Name`; its `Auth-ID`s are the ids of the customers. */
+/** The only `Auth-Provider-Name`; its `Auth-ID`s are the ids of the customers. */
 export const authProvider = 'sandbox';
 
 /** The `Auth-ID` of the bank's staff, who may do what customers may not: set balances, write messages. */
@@ -15,7 +15,7 @@ export const staffId = 'staff';
 /** The customers, who can all log in. */
 export const callers: readonly string[] = ['alice', 'bob', 'carol', 'yuki', 'omar'];
 
-/** A caller, and one seeded record of each sort that this caller may read. */
+/** A caller, and one seeded record of each kind that this caller may read. */
 export const example = {
   ids: {
     'bank-id': bankId,

@@ -3,8 +3,8 @@ import type { ProductBody, ProductQuery } from '../contract/product.ts';
 import { bankId } from './identity.ts';
 
 /**
- * Whether a branch or a product answers a POST list query: its id is the query's, or the query's id is the bank's,
- * which matches all of them; and, if the query has a name, its name contains that one, in either case.
+ * Whether a branch or a product matches a POST list query: its id equals the query's, or the query's id is the bank's code, which
+ * matches all records; and, if the query has a name, the record's name contains it, in either case.
  */
 export function matches(record: Branch | ProductBody, query: ProductQuery): boolean {
   if (query.id !== bankId && query.id !== record.id) return false;

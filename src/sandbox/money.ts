@@ -3,7 +3,7 @@ import { HttpError } from './request-checks.ts';
 
 /** Amounts in the smallest unit of their currency: 12.5 EUR are 1250n, 12 JPY are 12n. */
 
-/** The currencies of ISO 4217 that have other than two decimals. */
+/** The currencies of ISO 4217 that do not have two decimals. */
 const decimals: readonly (readonly [count: number, currencies: string])[] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
   [3, 'BHD IQD JOD KWD LYD OMR TND'],

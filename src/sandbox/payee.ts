@@ -65,13 +65,13 @@ export function payeeOf(database: Database, payerId: string, to: AccountRef): Pa
   throw new HttpError(404, 'Payee not found');
 }
 
-/** How another account is named in an answer. */
+/** A reference to another account, for an answer. */
 export const payeeRef = ({ id, outside }: Payee): AccountRef => ({
   account_id: id,
   bank_id: outside ? (outside.swift_bic ?? outside.bank) : bankId,
 });
 
-/** Makes sure that the account `accountId` knows the payee as a counterparty. */
+/** Makes sure that the payee is a counterparty of the account `accountId`. */
 export function ensureCounterparty(database: Database, accountId: string, { id, outside }: Payee): void {
   if (otherAccounts(database, accountId).get(id)) return;
   if (outside) {

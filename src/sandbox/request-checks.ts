@@ -17,7 +17,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Errors: HttpError 404 with this message if it is missing. */
+/** Returns the record. Errors: HttpError 404 with this message if it is missing. */
 export function found<T>(record: T | undefined, message: string): T {
   if (record === undefined) throw new HttpError(404, message);
   return record;
@@ -78,7 +78,7 @@ function parseAmounts(text: string): unknown {
   });
 }
 
-/** The fault of a body, beginning with the name of the field. */
+/** Describes the fault of a body, beginning with the name of the field. */
 function complaint(error: z.ZodError): string {
   const [issue] = error.issues;
   if (!issue) return 'The body does not have the shape that the contract shows';

@@ -152,7 +152,7 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
     return called === undefined ? answer : spoil(faults, called.id, answer);
   }
 
-  // Node would close a kept connection after five seconds, and a payment could meet the end of it.
+  // Node's default of five seconds could close a kept connection just when a payment uses it.
   const server = createServer({ keepAliveTimeout: 72_000 }, async (request, response) => {
     const { status, json } = await respond(request);
     // The caller may have left.

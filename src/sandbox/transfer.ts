@@ -19,7 +19,7 @@ export const transactionRequests = childTable<TransactionRequest>();
 /** A transaction as a statement lists it. */
 interface StatementLine {
   readonly transactionId: string;
-  /** When it was posted, as an ISO 8601 text. */
+  /** The time at which it was posted, as an ISO 8601 text. */
   readonly at: string;
 }
 
@@ -94,7 +94,7 @@ export function transferOrder(
 
 type Order = ReturnType<typeof transferOrder>;
 
-/** The cents that an account holds. */
+/** The balance of an account, in cents. */
 const heldBy = ({ balance }: Account): bigint =>
   centsOf('balance.amount', balance?.amount ?? '0', balance?.currency);
 

@@ -4,7 +4,7 @@ import { withoutHeadOffice } from '../bank/ids.ts';
 import type { Account } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 
-/** What the lists of getAccountsScope contain. Each is identified by its path. */
+/** The contents of the lists of getAccountsScope. Each list is identified by its path. */
 
 export const scope = z.enum(['permissions', 'views']).optional();
 

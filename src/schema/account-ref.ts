@@ -4,7 +4,7 @@ import { builder } from './builder.ts';
 import { findCounterparty } from './counterparties.ts';
 import { OtherAccount } from './other-account.ts';
 
-/** An account as another record names it. What it leaves out is that of the record. */
+/** An account to which another record refers. Missing ids are those of that record. */
 export const AccountRef = builder.bankPart(accountRef);
 
 builder.objectFields(AccountRef, (t) => ({

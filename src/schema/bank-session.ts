@@ -17,9 +17,12 @@ import {
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
-  /** The time for all its reads together, in milliseconds. Later reads fail with BANK_TIMEOUT; the rest is answered. */
+  /**
+   * The time for all reads of the operation together, in milliseconds. Later reads fail with BANK_TIMEOUT; other fields are
+   * answered.
+   */
   readonly timeoutMs: number;
-  /** The number of REST calls. Further ones fail with CALL_BUDGET_EXCEEDED. Payments are never counted. */
+  /** The number of REST calls. Further calls fail with CALL_BUDGET_EXCEEDED. Payments are never counted. */
   readonly restCalls: number;
 }
 
@@ -29,7 +32,7 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Observes an operation's calls, for the explanation (graphql/explain.ts). Its methods must not throw. */
+/** Observes an operation's calls, for the explanation (graphql/explain-calls.ts). Its methods must not throw. */
 interface CallObserver {
   /** A field requests the record or list with this key; an earlier field may have requested it too. */
   readonly requested: (operation: Operation, key: string) => void;
@@ -37,41 +40,41 @@ interface CallObserver {
   began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
 }
 
-/** The outcome of a call, as far as it is known. */
+/** The known facts about the outcome of a call. */
 export interface CallOutcome {
   readonly source: ReadSource;
   readonly status: number | null;
   readonly bytes: number | null;
   readonly trackId: string | null;
-  /** The code that it failed with. */
+  /** The error code of the call. */
   readonly code: string | null;
 }
 
-/** Counts the reads of one operation that were answered without a call of their own, by source. */
+/** Counts the reads of an operation that needed no call of their own, by source. */
 export type ReadUsage = { -readonly [Source in SharedSource]: number };
 
 interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** When its reads give up, in milliseconds of performance.now(). */
+  /** The deadline of the reads, in milliseconds of performance.now(). */
   readonly endsAt: number;
   /** Ends its reads. */
   readonly signal: AbortSignal | undefined;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
-  /** Counts the reads that were answered without a call of their own. */
+  /** Counts the reads that needed no call of their own. */
   readonly usage?: ReadUsage | undefined;
-  /** The room for the bank's answers (default: unbounded). */
+  /** Limits the memory for the bank's answers (default: unlimited). */
   readonly readBudget?: ReadBudget | undefined;
 }
 
 /**
- * The bank as one caller sees it during one GraphQL operation. It makes the reads of the operation's loaders, and is itself what
- * limits them: their time, their number, and the room for their answers.
+ * The bank with one caller's credentials during one GraphQL operation. It makes the reads of the operation's loaders, and limits
+ * their time, their number, and the memory for their answers.
  */
 export class BankSession implements LoaderSession, ReadLimits {
-  /** Stale answers that were used, in the order of the reads. */
+  /** The stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly operationDeadline: OperationDeadline;
   readonly readBudget: ReadBudget | null;
@@ -91,7 +94,7 @@ export class BankSession implements LoaderSession, ReadLimits {
     this.observer = options.observer ?? null;
   }
 
-  /** Do not keep the result: a write replaces the loaders. */
+  /** Do not keep the result, because a write replaces the loaders. */
   get loaders(): Loaders {
     this.#loaders ??= createLoaders(this);
     return this.#loaders;
@@ -105,12 +108,12 @@ export class BankSession implements LoaderSession, ReadLimits {
     return this.#calls * 2 < this.#options.limits.restCalls;
   }
 
-  /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
+  /** Cancels the reads in flight, because their results are not needed any more. Writes continue. */
   cancel(): void {
     this.operationDeadline.cancel();
   }
 
-  /** Whether all that was read is the same for every caller; after a write nothing is. */
+  /** Whether everything that was read is the same for every caller; false after a write. */
   get isPublic(): boolean {
     return this.#isPublic && !this.unshared;
   }
@@ -120,7 +123,7 @@ export class BankSession implements LoaderSession, ReadLimits {
     return this.#calls > 0;
   }
 
-  /** Counts a difference between a request and its answer, once for each answer, however many fields detect it. */
+  /** Counts a difference between a request and its answer, once for each answer, however many fields notice it. */
   noteDrift(drift: Drift, answer: object): void {
     this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
@@ -218,7 +221,7 @@ export class BankSession implements LoaderSession, ReadLimits {
     return this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
   }
 
-  /** Makes a read that was admitted. Errors: those of BankClient.read; it never throws. */
+  /** Makes a read that was admitted; never throws. Errors: those of BankClient.read. */
   read<T extends ReadableOperation>(read: WantedRead<T>): Promise<Answer<T>> {
     const { operation, wanted, key, isForUpdate } = read;
     const { bank, credentials } = this.#options;
@@ -257,7 +260,7 @@ export class BankSession implements LoaderSession, ReadLimits {
     }
   }
 
-  /** A read was answered without a call of its own. */
+  /** Called when a read was answered without a call of its own. */
   onSource(source: SharedSource, operation: string, ageMs: number): void {
     const { usage } = this.#options;
     if (usage !== undefined) usage[source]++;

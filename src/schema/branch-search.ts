@@ -10,7 +10,7 @@ import { nullOnError } from './plugin/field-extensions.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch } from './text-search.ts';
 
-/** Branches are searched here: the bank's interface supports neither distances nor parts of a name. */
+/** Branches are searched by bankql, because the bank's interface supports neither distances nor parts of a name. */
 
 type Near = BranchSearch['near'];
 type Coordinates = Pick<NonNullable<Near>, 'latitude' | 'longitude'>;
@@ -26,7 +26,7 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
   const longitudes = Math.sin(radians(to.longitude - from.longitude) / 2) ** 2;
   const haversine =
     latitudes + Math.cos(radians(from.latitude)) * Math.cos(radians(to.latitude)) * longitudes;
-  // For antipodal points rounding can make it more than 1.
+  // Rounding can make the value for antipodal points greater than 1.
   return 2 * earthRadiusKm * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 
@@ -119,7 +119,7 @@ function select(list: readonly Branch[], near: Near, text: string | null): Branc
     named
       .map((branch) => ({ branch, km: nullOnError(() => distanceOf(unwrap(branch), near)) ?? Infinity }))
       .filter(({ km }) => typeof radiusKm !== 'number' || km <= radiusKm)
-      // The difference of two branches without a location is NaN, which counts as 0.
+      // The difference between two branches without a location is NaN, which counts as 0.
       .toSorted((one, other) => one.km - other.km)
       .map(({ branch }) => branch)
   );

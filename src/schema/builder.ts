@@ -11,9 +11,9 @@ export const builder = new SchemaBuilder<{
     DateTime: { Input: Date; Output: Date };
     Decimal: { Input: string; Output: string };
   };
-  /** bankql makes them: what can fail is in them. */
+  /** bankql creates edges itself, so they are not null; only their nodes can fail. */
   DefaultEdgesNullability: { list: false; items: false };
-  /** The parts of a connection besides Relay's. */
+  /** The fields of a connection in addition to Relay's. */
   Connection: {
     readonly nodes: Iterable<unknown>;
     readonly totalCount: number | null | Promise<number | null>;
@@ -21,7 +21,7 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [RelayPlugin, BankPlugin],
   relay: {
-    // bankql's own: see node.ts.
+    // bankql has its own `node` and `nodes`: see node.ts.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
@@ -29,7 +29,7 @@ export const builder = new SchemaBuilder<{
     cursorType: 'String',
     edgesFieldOptions: { nullable: { list: false, items: false } },
     clientMutationId: 'omit',
-    // What the Relay specification defines has no descriptions, nor has an `input`, whose type says all.
+    // Types that the Relay specification defines have no descriptions. Neither has an `input`, because its type explains it.
     pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
     defaultEdgeTypeOptions: { description: 'An entry and its place in a list.' },
   },

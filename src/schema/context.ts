@@ -7,7 +7,7 @@ import type { ListWork } from './list-work.ts';
 import { restId } from './plugin/global-id.ts';
 import type { ViewerTemplates } from './viewer-template.ts';
 
-/** The context of every resolver: yoga's, with what plugins have added. bankql's own members are one object in it. */
+/** The context of every resolver: yoga's, with the additions of plugins. bankql's own members are in one object. */
 export interface ResolverContext {
   readonly bankql: Context;
 }
@@ -39,14 +39,17 @@ export interface Defaults {
   readonly allProductsId?: string | null;
   /** The `{scope}` of getAccountsScope for reading a single account; `views` by default. */
   readonly accountScope?: string;
-  /** How the viewer is determined: see viewer.ts. Without it, the viewer is unknown. */
+  /** The templates for the viewer's ids: see viewer.ts. Without them, the viewer is unknown. */
   readonly viewer?: ViewerTemplates | undefined;
 }
 
 /** The description of an input for the bank. */
 export const bankIdDescription = 'The code of the bank; the configured one if it is left out.';
 
-/** The bank that an argument names, or the configured one: an empty code names none. Errors: BAD_USER_INPUT if there is neither. */
+/**
+ * The bank that an argument names, or the configured one. An empty code counts as absent. Errors: BAD_USER_INPUT if there is
+ * neither.
+ */
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
   if (bankId) return restId('bankId', bankId);
   if (defaults.bankId === null)

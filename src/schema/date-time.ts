@@ -2,7 +2,7 @@
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)(?:(Z|[+-]\d\d:\d\d)|[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:\s?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?:\[[^![\]]+\])*)?)?$/i;
 
-/** RFC 3339 has years of four digits. An offset may lead out of them: 9999-12-31T23:59:59-05:00 is in the year 10000. */
+/** RFC 3339 has years of four digits, but an offset may exceed them: 9999-12-31T23:59:59-05:00 is in the year 10000. */
 const firstTime = Date.parse('0000-01-01T00:00:00Z');
 const lastTime = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -22,7 +22,7 @@ export function parseDateTime(text: string): Date | null {
     .replace(/^([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}${zone}`);
-  // Date would read the 31st of February as a day of March.
+  // Date would convert the 31st of February to a day in March.
   const isDay = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
   const time = date.getTime();
   return firstTime <= time && time <= lastTime && isDay ? date : null;

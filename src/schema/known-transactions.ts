@@ -17,7 +17,9 @@ import { Transaction } from './transaction.ts';
 
 interface KnownTransaction {
   readonly transactionId: string;
-  /** When the payment was made, or the end of the request that names it, in milliseconds since 1970; null if nobody knows. */
+  /**
+   * The time of the payment, or the end of the request that names the transaction, in milliseconds since 1970; null if unknown.
+   */
   readonly at: number | null;
 }
 
@@ -64,14 +66,14 @@ function collect(
   // Of one id, an own payment stays, or else the request that named it first.
   const known = new Map([...lastFirst, ...paid].map((entry) => [entry.transactionId, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
-  // No time is before or after NaN.
+  // NaN is neither before nor after any time.
   const isIn = ({ at }: KnownTransaction) =>
     (!since || (at ?? NaN) >= since.getTime()) && (!until || (at ?? NaN) < until.getTime());
   return (
     [...paid, ...lastFirst]
       .filter((entry) => known.get(entry.transactionId) === entry)
       .filter(isIn)
-      // The difference of two unknown times is NaN, which counts as 0.
+      // The difference between two unknown times is NaN, which counts as 0.
       .toSorted((one, other) => timeOf(other) - timeOf(one))
   );
 }

@@ -50,7 +50,7 @@ export class ListWork {
   /** Like `once`, for work on an object instead of a list: the work charges the budget itself. `source` is the object. */
   shared<Result>(source: object, name: string, work: () => Promise<Result>): Promise<Result> {
     const results = getOrMake(this.#results, source, () => new Map());
-    // The name contains the kind of work, so that the result has its type.
+    // The name contains the kind of work, so the result has the right type.
     return getOrMake(results, name, work) as Promise<Result>;
   }
 

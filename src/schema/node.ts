@@ -7,7 +7,7 @@ import { decodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
 
 const Node = builder.nodeInterfaceRef();
 
-/** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
+/** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of the read. */
 async function loadNode(
   id: string,
   context: Context,
@@ -34,7 +34,7 @@ builder.queryField('node', (t) =>
   }),
 );
 
-/** The most ids of all `nodes` fields of an operation together: each invalid one costs an error. */
+/** The maximum number of ids in all `nodes` fields of an operation together, because each invalid id costs an error. */
 const maxNodeIds = 100;
 
 /** The number of ids that an operation has requested by `nodes` so far. */

@@ -3,7 +3,10 @@ import { builder } from './builder.ts';
 import { restId } from './plugin/global-id.ts';
 import { toBody } from './request-body.ts';
 
-/** Whom a payment pays. An app gives a `Payee` back in a `PayeeInput`, and chooses nothing: a wrong choice pays somebody else. */
+/**
+ * The account to pay. An app passes a `Payee` back as a `PayeeInput` without choosing anything: a wrong choice would pay somebody
+ * else.
+ */
 
 const accountIdDescription = "The account's id at its bank.";
 
@@ -27,7 +30,7 @@ export const PayeeInput = builder.inputType('PayeeInput', {
 
 type Given = typeof PayeeInput.$inferInput;
 
-/** The body of a payee; an empty code names no bank. Errors: BAD_USER_INPUT. */
+/** The body of a payee. An empty bank code counts as absent. Errors: BAD_USER_INPUT. */
 export const payeeBody = ({ accountId, bankId }: Given): AccountRefBody =>
   toBody(accountRef, { accountId, bankId: bankId || null }, 'to.');
 

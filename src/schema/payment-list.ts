@@ -1,7 +1,7 @@
 import type { InputShapeFromFields } from '@pothos/core';
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { OwnPaymentsQuery } from '../payments/service.ts';
 import { parseJson } from '../payments/store/store.ts';
 import { builder } from './builder.ts';
@@ -11,7 +11,7 @@ import { type Edge, notACursor } from './plugin/page.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
-/** The maximum size of a page, its default, and the largest count of payments that is made. */
+/** The maximum size of a page, which is also its default, and the maximum of `totalCount`. */
 const maxPage = 100;
 const defaultPage = 20;
 const maxCount = 1000;
@@ -33,7 +33,7 @@ const args = builder.args((t) => ({
 
 type PaymentListArguments = InputShapeFromFields<typeof args>;
 
-/** A payment's place: the list is sorted by these two. */
+/** The position of a payment: the list is sorted by these two members. */
 type Place = NonNullable<OwnPaymentsQuery['after']>;
 
 const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
@@ -52,7 +52,7 @@ function placeAt(name: 'after' | 'before', cursor: string | null | undefined): P
   return { created_at: data[0], id: data[1] };
 }
 
-/** Whether a payment is newer than a place. */
+/** Whether a payment is newer than a position. */
 const isNewer = ({ createdAt, id }: PaymentRecord, place: Place) =>
   createdAt > place.created_at || (createdAt === place.created_at && id > place.id);
 
@@ -75,7 +75,7 @@ async function pageOf(
     since: since?.getTime(),
   };
   const [start, end] = isBackward ? [before, after] : [after, before];
-  // One more entry tells whether there is a further page.
+  // One more entry shows whether there is a further page.
   const found = await searchPayments(
     { ...filter, newestFirst: !isBackward, after: start },
     size + 1,
@@ -115,14 +115,14 @@ export const searchPayments = (
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
-    // Waits before the search: records that wait afterwards would fill the memory.
+    // Waits for its turn before the search, because records that wait afterwards would fill the memory.
     context.lists.run(1, () =>
       context.payments.search(context.credentials, {
         newestFirst: true,
         ...query,
         limit,
         onPage(records, characters) {
-          // If there is no room for the records, the operation ends: its next work fails.
+          // If there is not enough memory for the records, the operation ends: its next work fails.
           context.keep(characters);
           context.lists.charge(records * entriesPerRecord);
         },

@@ -9,7 +9,7 @@ import {
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
@@ -101,7 +101,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
 /** An error as data: the executor treats an Error as a failure of the field. */
 type ErrorAsData = Pick<BankqlError, 'code' | 'message' | 'extensions'>;
 
-/** The end of an attempt to pay, as the payloads read it. */
+/** The result of an attempt to pay, for the payloads. */
 interface PaymentPayload {
   readonly idempotencyKey: string;
   /** The Track-ID of the payment that this request made or repeated; null if no payment began. */
@@ -109,7 +109,7 @@ interface PaymentPayload {
   /** The record of a payment that is done. */
   readonly record: PaymentRecord | null;
   readonly replayed: boolean;
-  /** The requests in the bank's answer. */
+  /** The transaction requests in the bank's answer. */
   readonly transactionRequests?: readonly (typeof TransactionRequest.$inferType)[] | null;
   readonly userErrors: readonly ErrorAsData[];
 }

@@ -5,12 +5,12 @@ import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { rejectionOf } from '../payments/errors.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import { Account } from './account.ts';
 import { AccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Defaults, type ResolverContext, viewIdOr } from './context.ts';
-import { encodeGlobalId, forged, globalIdTypes } from './plugin/global-id.ts';
+import { forged, globalIdTypes } from './plugin/global-id.ts';
 import { Transaction } from './transaction.ts';
 
 /** bankql's own records of payments. The bank is not called for them. */
@@ -22,7 +22,7 @@ globalIdTypes.set('Payment', {
     if (typeof trackId !== 'string' || others.length > 0) throw forged();
     return { trackId };
   },
-  /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
+  /** Null for every caller except the one who made the payment. Errors: those of `payment`. */
   load: ({ trackId }: Pick<PaymentRecord, 'trackId'>, { payments, credentials }) =>
     payments.findByTrackId(credentials, trackId),
 });
@@ -53,7 +53,7 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
-/** The account that pays. Errors: BAD_USER_INPUT if one of its ids can be no segment of a path. */
+/** The account that pays. Errors: BAD_USER_INPUT if one of its ids cannot be a segment of a path. */
 const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defaults: Defaults): ViewIds => ({
   bankId: validateId('bankId', payment.bankId),
   accountId: validateId('accountId', payment.accountId),
@@ -79,10 +79,9 @@ PaymentObject.implement({
   description: "bankql's record of a payment.",
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
+    id: t.globalId({
       description: "Globally unique; only the payment's caller can read it by `node`.",
-      resolve: ({ trackId }) => encodeGlobalId('Payment', JSON.stringify([trackId])),
+      key: ({ trackId }) => [trackId],
     }),
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,

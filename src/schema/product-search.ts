@@ -6,7 +6,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { omitNullish } from './request-body.ts';
 
-/** Searches of products: the bank lists them by an id that it knows. */
+/** Searches of products. The bank lists all products under a special id. */
 
 /** All products of a bank. Errors: NOT_FOUND if no id is configured under which the bank lists them. */
 export async function loadAll(
@@ -51,7 +51,7 @@ function queryOf(
   return omitNullish({ id, name });
 }
 
-/** The products that a search finds. Errors: BAD_USER_INPUT. */
+/** The products that match a search. Errors: BAD_USER_INPUT. */
 export const findProducts = (
   { bankId }: BankIds,
   { filter }: InputShapeFromFields<typeof productSearch>,

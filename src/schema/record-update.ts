@@ -7,10 +7,10 @@ import { otherSpellings } from '../contract/spelling.ts';
 import { changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { Context } from './context.ts';
+import type { AnyBankRef } from './plugin/bank-ref.ts';
 import { ownIdIn, type Values } from './plugin/fields.ts';
 import { readForUpdate } from './plugin/link.ts';
 import { shownId } from './plugin/list-item.ts';
-import type { AnyBankRef } from './plugin/node.ts';
 import { clearedBy } from './request-body.ts';
 
 /**
@@ -21,7 +21,7 @@ import { clearedBy } from './request-body.ts';
 export type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
 export type Ids = Readonly<Record<string, string>>;
 
-/** A written record: its ids, and the record if the bank's answer shows it. */
+/** The result of a write: the ids of the record, and the record if the bank's answer shows it. */
 export interface Written {
   /** Null if the bank's answer does not show the record, and no id is known with which to read it. */
   readonly ids: object | null;
@@ -53,7 +53,7 @@ export async function updateRecord({ session, ...context }: Context, update: Rec
     throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
   /** The values that the answer to the write must contain. */
   let known: object = {};
-  // TypeScript cannot infer the ids and the body of an operation that it does not know.
+  // TypeScript cannot infer the ids and the body of an unknown operation.
   const path = ids as OwnIds<WriteOperation>;
   const { answer, trackId } = await session.update(queueKey(write, ids), write, path, async (fresh) => {
     const record: Values = await readForUpdate(ref, ids, { ...context, session: fresh });
@@ -68,7 +68,7 @@ export async function updateRecord({ session, ...context }: Context, update: Rec
   return { ids, record: isShown ? shown : null, trackId };
 }
 
-/** Updates of the same record wait for each other, through whichever view it is read and whatever its metadata's type. */
+/** Updates of the same record wait for each other, whatever the view and the metadata's type. */
 const queueKey = (write: Operation, { viewId, TYPE, ...ids }: Ids): string =>
   JSON.stringify([write.id, ...Object.values(ids)]);
 

@@ -5,36 +5,36 @@ import { recordField } from '../contract/record.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { builder, type InputFields, type Types } from './builder.ts';
 import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
+import type { AnyBankRef, BankRef } from './plugin/bank-ref.ts';
 import type { Values } from './plugin/fields.ts';
 import { restId } from './plugin/global-id.ts';
 import type { BankTypes } from './plugin/key.ts';
-import type { AnyBankRef, BankRef } from './plugin/node.ts';
 import { type Ids, updateRecord, type WriteOperation, type Written } from './record-update.ts';
 import { toBody, toChanges } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
 
 /** Makes the mutations that write records: see writes.ts. */
 
-/** What is special about a mutation. */
+/** The options of a mutation. */
 interface Mutation {
-  /** Its name; by default `put` or `update` and the name of the type. */
+  /** The name of the mutation; by default `put` or `update` and the name of the type. */
   readonly name?: string;
-  /** Further fields of its input. */
+  /** Further fields of the input. */
   readonly fields?: (t: InputFields) => InputFieldMap;
 }
 
 interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutation {
-  /** The names of the ids in its path and input; by default those of the record. */
+  /** The names of the ids in the path and the input; by default those of the record. */
   readonly names?: readonly string[];
-  /** The body, from that of the input; by default the same. */
+  /** Converts the body of the input to that of the request; by default they are the same. */
   readonly body?: (body: Body<Write>, ids: Ids) => Body<Write>;
-  /** The ids of the record that was written, if its path has other ones; null if nobody knows them. */
+  /** The ids of the written record, if the path has others; null if they are unknown. */
   readonly written?: (ids: Ids, answer: T['Item'] | null, body: Body<Write>) => object | null;
 }
 
 interface Update<T extends BankTypes, Write extends WriteOperation> extends Mutation {
   readonly description?: string;
-  /** The part of the record that can be changed; by default all of it. */
+  /** The part of the record that can be changed; by default the whole record. */
   readonly part?: string;
   /** The body's changes, from those of the input and the record that was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (
@@ -45,7 +45,7 @@ interface Update<T extends BankTypes, Write extends WriteOperation> extends Muta
   ) => Changes<z.infer<Write['body']>>;
 }
 
-/** What is special about the writes of a record. */
+/** The options of the writes of a record. */
 interface Special<T extends BankTypes, Write extends WriteOperation> {
   readonly put?: Put<T, Write>;
   readonly update?: Update<T, Write>;
@@ -63,7 +63,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
   const one = `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
   const { name: updateName = `update${typeName}`, part } = update;
   const changed = part === undefined ? shape : (recordField(shape, part).type as z.ZodObject);
-  // The answer to a path without a view may show what the view hides.
+  // If the path has no view, the answer may show values that the view hides.
   const hidesAnswer = names.includes('viewId') && !write.path.includes('{VIEW_ID}');
 
   defineWrite(ref, {
@@ -134,7 +134,7 @@ interface Write extends Mutation {
   readonly name: string;
   readonly description: string;
   readonly inputDescription: string;
-  /** The names of the ids in its input. */
+  /** The names of the ids in the input. */
   readonly names: readonly string[];
   readonly path: ((input: Values) => Ids) | undefined;
   readonly viewDescription: string;
@@ -178,7 +178,7 @@ function defineWrite(ref: AnyBankRef, mutation: Write): void {
   );
 }
 
-/** The field of an input for an id in paths. */
+/** The input field for an id in paths. */
 function idField(t: InputFields, name: string, { viewDescription }: Write) {
   if (name === 'bankId') return t.id({ description: bankIdDescription });
   if (name === 'viewId') return t.id({ description: viewDescription });

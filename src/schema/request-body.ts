@@ -25,7 +25,7 @@ function membersOf(record: z.ZodObject, input: Values, path: string, isChange: b
   for (const field of recordFields(record)) {
     const value = input[field.name];
     if (value === undefined || (value === null && !isChange)) continue;
-    // Changes of a part keep what they do not name; otherwise a value is whole.
+    // A change of a part keeps the members that it does not contain; any other value is replaced as a whole.
     const isPartChange = isChange && changeablePart(field) !== null;
     members[field.rest] = value && restValue(field, value, `${path}${field.name}`, isPartChange);
   }
@@ -44,7 +44,7 @@ function restValue(field: Field, value: unknown, name: string, isChange: boolean
   return value;
 }
 
-/** The text of a list. Errors: BAD_USER_INPUT for an entry that would be read as none, or as several. */
+/** The text for a list. Errors: BAD_USER_INPUT for an entry that would be read as none, or as several. */
 function textOfParts(entries: readonly string[], name: string): string {
   if (entries.some((entry) => entry.trim() === '' || entry.includes(',')))
     throw badUserInput(`An entry of ${name} cannot be empty or contain a comma.`, name);

@@ -7,7 +7,7 @@ import { builder } from './builder.ts';
 import type { ReadContext } from './context.ts';
 import { parseDateTime } from './date-time.ts';
 
-/** Searches of transaction requests, and the transactions that one names. */
+/** Searches of transaction requests, and the transactions of a request. */
 
 /** Transaction requests of an account. */
 export function loadRequests(account: ViewIds, { session }: ReadContext): Promise<RequestRecord[]> {
@@ -46,7 +46,7 @@ export function findRequests(
 const timeOf = (text: RequestRecord['start_date']): number | null =>
   typeof text === 'string' ? (parseDateTime(text)?.getTime() ?? null) : null;
 
-/** When a request ended, or was made if nobody knows its end. */
+/** The time at which a request ended; if this is unknown, the time at which it was made. */
 export const endOf = ({ end_date, start_date }: RequestRecord) => timeOf(end_date) ?? timeOf(start_date);
 
 export const idPage = builder.args((t) => ({

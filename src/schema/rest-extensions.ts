@@ -18,7 +18,7 @@ import { metaOf, recordFields } from '../contract/record.ts';
 interface RestExtension {
   /** The bank operations that the field itself may call. If there are none, it costs no call. */
   readonly operations: readonly string[];
-  /** The member of the bank's JSON that it shows, such as `swift_bic`. */
+  /** The member of the bank's JSON that the field shows, such as `swift_bic`. */
   readonly member?: string | undefined;
 }
 
@@ -35,13 +35,13 @@ export const fieldsInRest = (
     .flatMap((type) => (isObjectType(type) ? Object.values(type.getFields()) : []))
     .map((field) => ({ field: String(field), ...restOf(field) }));
 
-/** The entries of a page came with it. */
+/** The entries of a page are read together with it. */
 const isPage = ({ name }: GraphQLNamedType): boolean => /(Connection|Edge|PageInfo)$/.test(name);
 
 /** The extensions of a field whose operations do not follow from its type. */
 export const calls = (...of: readonly Operation[]) => ({ rest: { operations: of.map(({ id }) => id) } });
 
-/** Puts what follows from the contract into the extensions of all fields. */
+/** Adds the extensions that follow from the contract to all fields. */
 export function withRestExtensions(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;

@@ -5,7 +5,7 @@ import { dateTimeForms, parseDateTime } from './date-time.ts';
 
 /** The scalars: exact decimals, and points in time next to the bank's texts. */
 
-/** A refusal of a value; `node` is a literal, whose place the error names. */
+/** The error for an invalid value. `node` is a literal, whose position is in the error. */
 const refuse = (message: string, node?: ValueNode) =>
   new GraphQLError(message, { nodes: node ?? null, extensions: { code: 'BAD_USER_INPUT' } });
 
@@ -20,7 +20,7 @@ function read(text: string, node?: ValueNode): string {
 builder.scalarType('Decimal', {
   description:
     'An exact decimal number as a string, for example "1234.50": no digit is rounded, whatever its size.\nAs an input it is a string, or a number literal in the query\'s text; a number in JSON variables is refused, because its digits may already be lost.',
-  // This specification also allows a plus sign and leading zeros, which bankql never sends.
+  // The linked specification also allows a plus sign and leading zeros, which bankql never sends.
   specifiedByURL: 'https://www.w3.org/TR/xmlschema11-2/#decimal',
   serialize: (value) => plainDecimal(String(value)),
   parseValue: (value) => {

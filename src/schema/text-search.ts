@@ -26,6 +26,6 @@ export function foldSearch(text: string | null | undefined): string | null {
   return foldText(text) || null;
 }
 
-/** Whether a value of the bank is a text that contains a folded one. */
+/** Whether a value of the bank is a text that contains a folded text. */
 export const containsFolded = (value: unknown, folded: string): boolean =>
   typeof value === 'string' && foldText(value).includes(folded);

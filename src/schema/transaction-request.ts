@@ -22,7 +22,7 @@ builder.bankNode(TransactionRequest, {
     from: t.field({
       type: AccountRef,
       description: 'The account that pays; null if the bank does not say.',
-      // Without the payer's id, `counterparty` is null: the payer is no counterparty of itself.
+      // Without the payer's id, `counterparty` is null, because the payer is not its own counterparty.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
     }),
     to: t.field({

@@ -4,7 +4,7 @@ import type { CustomerIds } from '../loaders/loaders.ts';
 import { bankIdOr, type ReadContext } from './context.ts';
 import { fillViewerTemplate, type ViewerTemplates, viewerVariables } from './viewer-template.ts';
 
-/** Who is logged in. */
+/** The logged-in customer. */
 
 /** The ids of the viewer. */
 export type Viewer = ReturnType<typeof viewerOf>;

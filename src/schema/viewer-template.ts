@@ -31,7 +31,7 @@ export const claimsOf = (template: string): readonly string[] =>
     .filter(isClaim)
     .map((name) => name.slice(claimPrefix.length));
 
-/** The template, if it can be used. Errors: an Error whose message says what to give instead. */
+/** Returns a valid template. Errors: an Error whose message is the remedy. */
 export function validateViewerTemplate(template: string): string {
   const filled = template.replace(placeholders, (text, name: string) => {
     if (isCredential(name) || isClaim(name)) return 'x';

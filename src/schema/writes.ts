@@ -31,9 +31,9 @@ defineWrites(Customer, putCustomerID);
 
 defineWrites(Product, putProduct, {
   put: {
-    // The path names only the bank: the product's id is in the answer or in the body.
+    // The path contains only the bank: the product's id is in the answer or in the body.
     names: ['bankId'],
-    // The contract gives a body one bank (`isOnlyEntry`).
+    // The contract gives the body one bank (`isOnlyEntry`).
     body: (body, { bankId }) => Object.assign({ bank_id: bankId }, body),
     written: ({ bankId }, answer, body) => {
       const productId = itemId(answer ?? {}) ?? body.id ?? null;
@@ -47,7 +47,7 @@ defineWrites(Product, putProduct, {
         throw badUserInput(
           "The product belongs to several banks, and the bank's putProduct takes one: name it in `changes.bankIds`. Nothing was written.",
         );
-      // The path names only the bank: the body has to identify the product.
+      // The path contains only the bank: the body has to identify the product.
       return { bank_id: first, ...changes, id: read.id ? undefined : productId };
     },
   },

@@ -6,7 +6,7 @@ import { currentActivity, currentRequestId, currentSecrets } from '../http/reque
 /** The log levels of pino. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** Added to a line that belongs to no request, or that already names its request. */
+/** The addition to a line that belongs to no request, or that already names its request. */
 const nothing = {};
 
 /**
@@ -23,7 +23,7 @@ export function logOptions(level: string, secrets: readonly string[] = []): Logg
       const traceId = currentActivity()?.traceId ?? null;
       return traceId === null ? { requestId } : { requestId, traceId };
     },
-    // pino's own copies each line.
+    // pino's own strategy would copy each line.
     mixinMergeStrategy: (line, added) => (added === nothing ? line : Object.assign(added, line)),
     serializers: { err: (error: unknown) => describeError(error, [...secrets, ...currentSecrets()]) },
   };
@@ -43,7 +43,7 @@ interface ErrorLocation {
 export function errorLocation(error: unknown): ErrorLocation {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error ? word(error.code) : null;
-  // The message may contain lines like stack frames: only the lines after it count.
+  // The message may contain lines that look like stack frames, so only the lines after it are read.
   const [message, stack] = [String(error.message), String(error.stack)];
   const frames = stack
     .slice(Math.max(0, stack.indexOf(message)) + message.length)
@@ -57,7 +57,7 @@ export function errorLocation(error: unknown): ErrorLocation {
   };
 }
 
-/** A name of ours or of a library's; null for any other value. */
+/** A name of bankql's or of a library's; null for any other value. */
 const word = (value: unknown): string | null =>
   typeof value === 'string' && /^[\w.-]{1,60}$/.test(value) ? value : null;
 
@@ -75,6 +75,6 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
   };
 }
 
-/** Redacts a longer part than is shown, because redaction makes it shorter. */
+/** Redacts a longer part of the text than is shown, because redaction makes it shorter. */
 const withoutSecrets = (text: string, secrets: readonly string[]): string =>
   shorten(redact(text, secrets, 20 * maxMessageLength), maxMessageLength);

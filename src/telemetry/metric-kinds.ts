@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 /** The labels of a metric with all their values; null if the values are not known in advance. */
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[] | null>>;
 
-/** The values of a metric that is read when metrics are: one, or one for each set of labels. */
+/** The values of a metric that is read with each scrape: one, or one for each set of labels. */
 type Reading<Label extends string> =
   | number
   | Iterable<readonly [Readonly<Partial<Record<Label, string>>>, number]>;
@@ -22,7 +22,7 @@ const combinationsOf = (labels: Labels<string>): Record<string, string>[] =>
     [{}],
   );
 
-/** Reads the metric's values each time that metrics are read. */
+/** Reads the metric's values with each scrape. */
 function readInto<Label extends string>(metric: Counter<Label> | Gauge<Label>, read: Read<Label>): void {
   const collect = async () => {
     const reading = await read();
@@ -44,8 +44,8 @@ export function metricsIn(registry: Registry) {
 
   return {
     /**
-     * A counter starts at 0 for each of its labels' known values: Prometheus' `increase` does not see the event with which
-     * a series begins.
+     * A counter starts at 0 for each known value of its labels: Prometheus' `increase` does not count the first event of a new
+     * series.
      */
     counter<Label extends string = never>(
       name: string,

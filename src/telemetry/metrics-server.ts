@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { listenOn } from '../http/listen.ts';
 
 const path = '/metrics';
-/** At the stop, a client that does not read its answer is waited for no longer than this. */
+/** The longest time for which a stop waits for a client that does not read its answer, in milliseconds. */
 const maxCloseMs = 1000;
 
 /** Serves the metrics at its `url`, and nothing else. Errors: those of `listen`, such as EADDRINUSE. */
@@ -26,7 +26,7 @@ export async function serveMetrics(
   const url = await listenOn(server, host, port);
   return {
     url: url + path,
-    /** Lets an answer end that is under way. */
+    /** Lets answers in progress end. */
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

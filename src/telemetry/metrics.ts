@@ -25,16 +25,19 @@ import { metricsIn } from './metric-kinds.ts';
 const idsOf = (kind: Operation['kind']) =>
   Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
-/** The most shapes of unknown answers to payments that are logged, and the most of their codes that are a label. */
+/**
+ * The maximum number of different unknown answers to payments that are logged, and the maximum number of their codes that become
+ * a label.
+ */
 const maxUnknownAnswers = 100;
 
-/** A code of the bank's as a label. Texts are none: a code is short and has no spaces. */
+/** A code of the bank as a label. A code is short and has no spaces; longer texts become no label. */
 const codeLabel = (code: string | undefined): string =>
   code === undefined ? 'none' : /^[\w.-]{1,32}$/.test(code) ? code : 'other';
 
 /**
- * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
- * never text of a caller or the bank. If nobody reads metrics, frequent events are not counted.
+ * Reports events: as metrics, and as lines of the log. Labels are names of the contract and a fixed set of words, never text of a
+ * caller or the bank. If nobody reads metrics, frequent events are not counted.
  */
 export function createTelemetry(
   logger: Logger,
@@ -44,7 +47,7 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
-  // The longest lag of all workers counts: an average would hide it.
+  // The maximum over all workers is shown, because an average would hide a slow worker.
   for (const metric of registry.getMetricsAsArray())
     if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 
@@ -152,14 +155,14 @@ export function createTelemetry(
           milliseconds / 1000,
         );
       const activity = currentActivity();
-      // A call without a connection was not made.
+      // A call without a connection was not sent.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
       if (areMetricsRead) shared.inc({ bank_operation: operation, how });
     },
-    /** Counted each time, logged once. */
+    /** A drift is counted each time, and logged once. */
     onDrift(drift: Drift) {
       const { operation, field } = drift;
       drifts.inc({ bank_operation: operation, field });
@@ -168,7 +171,10 @@ export function createTelemetry(
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
     },
-    /** Counted each time. Logged once for each shape: names of members and the bank's text, in which digits make no difference. */
+    /**
+     * An unknown answer is counted each time. It is logged once for each combination of member names and text of the bank,
+     * whatever digits the text contains.
+     */
     onUnknownAnswer(answer: StrangeAnswer) {
       const { operation, status, names, text } = answer;
       unknownAnswers.inc({ bank_operation: operation });
@@ -208,7 +214,7 @@ export function createTelemetry(
         ['resource'],
       );
     },
-    /** Shows for how many days certificates for the bank are still valid, by the variables that name them. */
+    /** Shows for how many days the certificates for the bank are valid, by the variables that name them. */
     watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {
       readGauge(
         'bankql_bank_certificate_days_left',
@@ -243,7 +249,10 @@ export function createTelemetry(
     /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
     watchStore(store: Pick<PaymentStore, 'count' | 'loss' | 'unwritten'>) {
       let counting: Promise<RowCounts | null> | null = null;
-      /** Null while the store does not answer, which is reported already. The gauges of one scrape share a call. */
+      /**
+       * The store's counts; null while the store does not answer, which is reported elsewhere. The gauges of one scrape share a
+       * call.
+       */
       const recentCounts = () => {
         counting ??= store
           .count()
@@ -258,7 +267,7 @@ export function createTelemetry(
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
           await recentCounts();
-          // A loss may be noticed without a call, at a new connection.
+          // A loss may be noticed without a call of the store, at a new connection.
           return isStoreAway || store.loss !== null ? 0 : 1;
         },
         [],
@@ -301,12 +310,12 @@ export function createTelemetry(
   };
 }
 
-/** The messages of these codes may repeat parts of the request. */
+/** Codes whose messages may repeat parts of the request. */
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 
 /**
- * One line of the log for each payment that was requested and not accepted, with the reason, in the bank's words
- * if the bank gave one. `payment` is the record's id, for `payments list --id`.
+ * Logs one line for each payment that was requested and not accepted, with the reason, in the bank's words if the bank gave one.
+ * `payment` is the record's id, for `payments list --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const { code, status, trackId } = detailsOf(error);
@@ -318,14 +327,14 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
 }
 
 /**
- * One line of the log for each attempt of a REST call: at debug, and at warn if the bank failed. A line holds the members
- * of CallReport, and an id of the attempt, which is its Track-ID if it has one; the request that it belongs to is added
- * to every line (log.ts).
+ * Logs one line for each attempt of a REST call: at debug, and at warn if the bank failed. A line holds the members of CallReport
+ * and an id of the attempt, which is its Track-ID if it has one. The log adds the request's id (log.ts).
  */
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status !== null && (status >= 500 || gatewayErrors.has(status)));
-  // While a breaker is open, refused calls come at the rate of requests; its opening is one line.
+  // While a breaker is open, each request causes refused calls, so they are not logged as warnings; the opening itself is one
+  // line.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (!logger.isLevelEnabled(level)) return;
@@ -355,7 +364,7 @@ const storeEvents: Readonly<
   ],
 };
 
-/** The places among BANK_CONNECTIONS, read when metrics are: 0 for a bank operation that was not called yet. */
+/** The number of used connections of BANK_CONNECTIONS, read with each scrape; 0 for a bank operation that was not called yet. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
   const each = (amount: 'taken' | 'waiting') => () =>
@@ -380,7 +389,7 @@ export function watchPools(registry: Registry, read: () => readonly PoolUsage[])
     'Calls of a bank operation that had to wait for a connection.',
     () => {
       const waits = new Map(read().map((usage) => [usage.operation, usage.waits]));
-      // Every operation has a series from the start: `increase` misses the event that creates a series.
+      // Every operation has a series from the start, because `increase` misses the event that creates a series.
       return Object.values(operations).map(
         ({ id, kind }) =>
           [{ bank_operation: id, pool: kind === 'read' ? 'kept' : 'alone' }, waits.get(id) ?? 0] as const,

@@ -16,7 +16,7 @@ import type { Tracing } from './tracing.ts';
 interface OperationObserverOptions {
   readonly logger: Logger;
   readonly callerHash: CallerHash;
-  /** Null if nobody can read them. */
+  /** Null if nobody can read metrics. */
   readonly metrics: ReturnType<typeof createGraphQLMetrics> | null;
   /** Null if nothing is traced. */
   readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
@@ -24,7 +24,7 @@ interface OperationObserverOptions {
   readonly logsTexts?: boolean;
 }
 
-/** Watches requests for the given receivers; without any, it notes nothing. */
+/** Observes requests for the given receivers. Without receivers, it does nothing. */
 export function createOperationObserver({
   logger,
   callerHash,
@@ -51,20 +51,20 @@ export function createOperationObserver({
   };
 }
 
-/** The longest name of a client that is kept. */
+/** The maximum length of a client's name, in characters; longer names are cut. */
 const maxClientLength = 100;
 
-/** A client's name and version, as Apollo's clients or those of other vendors send them; null without a name. */
+/** A client's name and version from the headers of Apollo's clients or of other vendors; null without a name. */
 function clientOf(headers: IncomingHttpHeaders): string | null {
   const prefix = headers['graphql-client-name'] === undefined ? 'apollographql-client-' : 'graphql-client-';
   const [name, version] = [headers[`${prefix}name`], headers[`${prefix}version`]];
   return name ? (version ? `${name}-${version}` : String(name)).slice(0, maxClientLength) : null;
 }
 
-/** How many documents are remembered, in order to log each once. */
+/** The number of documents that are remembered, in order to log each once. */
 const maxLoggedDocuments = 1000;
 
-/** With PERSISTED_ONLY=log: one line for each document whose text is sent. It does not contain the text. */
+/** Used with PERSISTED_ONLY=log: logs one line for each document that was sent as a text. The line does not contain the text. */
 function createTextLog(logger: Logger) {
   const logged = new LRUCache<string, true>({ max: maxLoggedDocuments });
   return ({ operation, hasText, client, app }: OperationActivity): void => {
@@ -80,8 +80,8 @@ function createTextLog(logger: Logger) {
 }
 
 /**
- * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
- * answer: the operation's name, or the document's hash if it has no name; its outcome, and its costs.
+ * Logs one line for each request for GraphQL, at info. It contains nothing of the document's text, the variables or the answer.
+ * It has the operation's name, or the document's hash if there is no name, its outcome, and its costs.
  */
 function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
   const { requestId, traceId, operation, app, outcome, codes, reason, status } = activity;
@@ -110,9 +110,7 @@ function logOperation(logger: Logger, activity: OperationActivity, caller: strin
 const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['operation']>) =>
   name === null ? { document: documentHash, kind } : { operation: name, kind };
 
-/**
- * The number of cached hashes, at about 300 bytes each. Creating one takes about as long as the rest of an operation's line.
- */
+/** The number of cached hashes, at about 300 bytes each. Computing one takes about as long as the rest of an operation's line. */
 const maxCallers = 10_000;
 
 /** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
@@ -128,7 +126,7 @@ export function createCallerHashes(secret: () => string): CallerHash {
     const { authProviderName = null, authId = null } = credentials ?? {};
     if (authProviderName === null || authId === null) return null;
     const used = secret();
-    // No credential holds a line's end.
+    // No credential contains a line break.
     const name = `${used}\n${authProviderName}\n${authId}`;
     return getOrMake<string, string>(hashes, name, () => hashCaller(used, authProviderName, authId));
   };
@@ -137,7 +135,7 @@ export function createCallerHashes(secret: () => string): CallerHash {
 /** The label of names and codes that are not known in advance. */
 const other = 'other';
 
-/** `schema`: the one whose deprecated fields are counted. */
+/** Creates the metrics of operations. `schema`: the schema whose deprecated fields are counted. */
 export function createGraphQLMetrics(
   registry: Registry,
   documents: DocumentCacheStats,
@@ -198,17 +196,20 @@ export function createGraphQLMetrics(
 /** Faults in order of precedence: if a client and the bank are both at fault, the request counts as the bank's. */
 const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
 
-/** A code of a plugin's own refuses a request on purpose: what fails in a plugin is INTERNAL. */
+/**
+ * An error with a plugin's own code counts as the client's fault: the plugin refuses the request on purpose, and its failures are
+ * INTERNAL.
+ */
 const faultOf = (codes: readonly string[]): Fault | 'none' => {
   if (codes.length === 0) return 'none';
   const found = new Set(codes.map((code) => (isErrorCode(code) ? errorCodes[code].fault : 'client')));
   return faults.find((fault) => found.has(fault)) ?? 'none';
 };
 
-/** How many names there are at most. Each is a time series of its own, kept as long as the process. */
+/** The maximum number of names. Each name is a time series, which is kept as long as the process. */
 const maxNames = 200;
 
-/** The names of a label, up to a maximum number of names. */
+/** Creates a label with a maximum number of names. */
 function createLabel(): (name: string) => string {
   const names = new Set<string>();
   return (name) => {

@@ -27,9 +27,9 @@ import type { OperationActivity } from '../graphql/operation-activity.ts';
 import { currentActivity } from '../http/request-scope.ts';
 import { version } from '../version.ts';
 
-/** Where traces go. */
+/** The destination of traces. */
 export interface TracingOptions {
-  /** Where spans are sent, without `/v1/traces`. */
+  /** The address to which spans are sent, without `/v1/traces`. */
   readonly endpoint: string;
   /**
    * The variables OTEL_… by name. bankql reads the sampler, the headers and the service's name; OpenTelemetry reads the others itself,
@@ -44,7 +44,10 @@ export type Tracing = ReturnType<typeof startTracing>;
 
 const propagator = new W3CTraceContextPropagator();
 
-/** Longer headers are left out: spans that wait to be sent keep them in memory. W3C asks for 512 characters of tracestate. */
+/**
+ * The maximum length of a trace header, in characters. Longer headers are ignored, because waiting spans keep them in memory. W3C
+ * asks for 512 characters of tracestate.
+ */
 const maxTraceHeader = 512;
 
 const traceHeaders: TextMapGetter<IncomingHttpHeaders> = {
@@ -56,8 +59,8 @@ const traceHeaders: TextMapGetter<IncomingHttpHeaders> = {
 };
 
 /**
- * Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. Loaded only if traces are
- * asked for. `bankUrl` is the bank's address; spans show its origin.
+ * Sends traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. This module is loaded only
+ * if traces are configured. `bankUrl` is the bank's address; spans contain only its origin.
  */
 export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUrl: string, logger: Logger) {
   const provider = new TracerProvider({
@@ -82,7 +85,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
         'http.request.method': method,
         'http.route': '/graphql',
         'url.path': '/graphql',
-        // A proxy in front of bankql terminates TLS.
+        // Always `http`, because a proxy in front of bankql terminates TLS.
         'url.scheme': 'http',
         'bankql.request_id': activity.requestId,
       };
@@ -119,7 +122,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
       const attributes = {
         'http.request.method': operation.method,
         'url.template': operation.path,
-        // Ids are private: the path is the template's.
+        // The path of the specification without ids, because ids are private.
         'url.full': bank.origin + operation.path,
         'server.address': bank.hostname,
         'server.port': bankPort,
@@ -161,7 +164,10 @@ function samplerOf({ OTEL_TRACES_SAMPLER = '', OTEL_TRACES_SAMPLER_ARG = '1' }: 
   return roots.has(name) ? root : new ParentBasedSampler({ root });
 }
 
-/** The headers for the collector. A mounted bankql has its own variables; OpenTelemetry reads only the process's. */
+/**
+ * The headers for the collector. They are read here, because a mounted bankql has its own variables and OpenTelemetry reads only
+ * the process's.
+ */
 function headersOf({ OTEL_EXPORTER_OTLP_HEADERS = '' }: Variables): Record<string, string> {
   const pairs = OTEL_EXPORTER_OTLP_HEADERS.split(',').map((pair) => /^([^=;]+)=([^;]+)/.exec(pair) ?? []);
   return Object.fromEntries(
@@ -169,17 +175,22 @@ function headersOf({ OTEL_EXPORTER_OTLP_HEADERS = '' }: Variables): Record<strin
       try {
         return name.trim() && value.trim() ? [[name.trim(), decodeURIComponent(value.trim())]] : [];
       } catch {
-        // OpenTelemetry, too, leaves out a pair that cannot be decoded.
+        // A pair that cannot be decoded is left out, as OpenTelemetry does.
         return [];
       }
     }),
   );
 }
 
-/** How long a batch may take, in milliseconds. At the stop, the process waits no longer for an unavailable collector. */
+/**
+ * The deadline for sending a batch, in milliseconds. A stopping process waits no longer than this for an unavailable collector.
+ */
 const timeoutMs = 5000;
 
-/** Sends spans as OTLP over HTTP, in JSON. A collector that is away is one line of the log, and one more when it is back. */
+/**
+ * Sends spans as OTLP over HTTP, in JSON. The log has one line when the collector becomes unavailable, and one when it answers
+ * again.
+ */
 function createSpanExporter(endpoint: string, headers: Record<string, string>, logger: Logger): SpanExporter {
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: timeoutMs });

@@ -4,12 +4,15 @@ import { metricsIn } from './metric-kinds.ts';
 /** The metrics of one process, as it sends them to another. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** Metrics that only grow. The last values of an ended worker stay in the sum: Prometheus would take a fall for a restart from 0. */
+/**
+ * The types of metrics that only grow. The last values of an ended worker stay in the sum, because Prometheus would take a
+ * decrease for a restart from 0.
+ */
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
 /**
- * The metrics of all workers together, as prom-client aggregates them; the counts of workers that have ended remain. A worker that
- * crashed loses its counts since they were last read. `desired`: how many workers there should be.
+ * The metrics of all workers together, as prom-client aggregates them. The counts of ended workers remain; a worker that crashed
+ * loses its counts since they were last read. `desired`: the configured number of workers.
  */
 export function createWorkerMetrics(desired: number) {
   const registry = new Registry();
@@ -27,13 +30,13 @@ export function createWorkerMetrics(desired: number) {
     contentType: registry.contentType,
     onCrash: () => crashes.inc(),
     update: (worker: number, snapshot: MetricsSnapshot) => void latest.set(worker, snapshot),
-    /** The worker has ended: its counts remain in the sums. */
+    /** Called when the worker has ended: its counts remain in the sums. */
     retire(worker: number): void {
       const last = latest.get(worker)?.filter(({ type }) => growing.has(String(type))) ?? [];
       latest.delete(worker);
       ended = ended.then((sum) => AggregatorRegistry.aggregate([sum, last]).getMetricsAsJSON());
     },
-    /** All metrics, in Prometheus' text format. `running`: how many workers serve and answer. */
+    /** All metrics, in Prometheus' text format. `running`: the number of workers that serve and answer. */
     async text(running: number): Promise<string> {
       workers.set({ state: 'desired' }, desired);
       workers.set({ state: 'running' }, running);

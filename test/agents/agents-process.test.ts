@@ -9,7 +9,7 @@ import { runProcess, startProcess } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { untilFound } from '../support/waits.ts';
 
-/** Tools for agents of several processes, and through signals. */
+/** Tools for agents with several processes, and during signals. */
 
 const folder = testFolder();
 const mcpUrl = 'https://api.example/mcp';
@@ -39,7 +39,7 @@ test('ten equal calls at two processes with one store, of which the first is kil
   const arrived = Promise.withResolvers<void>();
   bank.decide = () => () => arrived.resolve();
   const pay = (url: string) => agree(`${url}/mcp`, 'Pay', given, asked, { headers });
-  // The one that sends the payment waits for the bank; the others meet its record.
+  // The process that sends the payment waits for the bank; the others find its record.
   const atFirst = Promise.allSettled(Array.from({ length: 5 }, () => pay(first.url)));
   await arrived.promise;
   await first.stop('SIGKILL');
@@ -48,7 +48,7 @@ test('ten equal calls at two processes with one store, of which the first is kil
   const states = await Promise.all(Array.from({ length: 5 }, () => pay(second.url)));
   for (const each of states)
     expect(payloadOf(each).userErrors).toMatchObject([{ code: 'IDEMPOTENCY_IN_PROGRESS' }]);
-  // Nor does another question lead to another payment, while nobody knows what became of this one.
+  // While the outcome of this payment is unknown, another question leads to no other payment either.
   const again = await call(`${second.url}/mcp`, 'Pay', given, { headers });
   expect(payloadOf(again).userErrors).toMatchObject([{ code: 'IDEMPOTENCY_IN_PROGRESS' }]);
   expect(bank.payments).toHaveLength(1);

@@ -8,7 +8,7 @@ import { createTestHolder } from '../support/bankql.ts';
 import { keptMegabytes } from '../support/memory.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** What tools for agents cost those who do not use them, and those who do. */
+/** The cost of tools for agents, for deployments with and without them. */
 
 const loaded = vi.hoisted(() => ({ times: 0 }));
 vi.mock('@modelcontextprotocol/server', (original) => {
@@ -47,7 +47,7 @@ test('10,000 calls leave the memory as it was', async () => {
       const { body, request } = n % 10 === 0 ? question : reading;
       const { status } = await agents.endpoint.answer(body, { ...sender, request });
       expect(status).toBe(200);
-      // The test keeps the log.
+      // The log is kept in memory, so it is emptied here.
       agents.log.length = 0;
     }
   };

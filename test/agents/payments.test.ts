@@ -230,7 +230,7 @@ describe('nothing is sent', () => {
     await using agents = await startAgents({ store: lossy });
     const given = { input: input() };
     const asked = await call(agents.url, 'Pay', given);
-    // A store that lost records may still have some.
+    // A store that lost records may still contain some.
     const other = { input: input('1') };
     await agree(agents.url, 'Pay', other, await call(agents.url, 'Pay', other));
     loss = 'another server';
@@ -245,7 +245,7 @@ describe('an equal payment', () => {
     let now = Date.now();
     await using agents = await startAgents({ now: () => now });
     const given = { input: input() };
-    // The same sum, written in another way.
+    // The same amount, written in another way.
     const twice = { input: { ...input('12.5'), description: 'again' } };
     const [first, second] = [await call(agents.url, 'Pay', given), await call(agents.url, 'Pay', twice)];
     const { payment } = paid(await agree(agents.url, 'Pay', given, first));
@@ -256,12 +256,12 @@ describe('an equal payment', () => {
     );
     expect(questionIn(again)).toContain(`Track-ID ${payment.trackId}`);
     expect(agents.payments()).toBe(1);
-    // Another sum, payee or payer is another payment.
+    // A payment with another amount, payee or payer is another payment.
     expect(questionIn(await call(agents.url, 'Pay', { input: input('12.51') }))).not.toContain('ATTENTION');
     expect(
       questionIn(await call(agents.url, 'Pay', { input: input('12.50', 'carol-current') })),
     ).not.toContain('ATTENTION');
-    // The person wants it.
+    // The person agrees to the second payment.
     expect(paid(await agree(agents.url, 'Pay', twice, again))).toMatchObject({
       replayed: false,
       payment: { state: 'DONE' },

@@ -11,7 +11,7 @@ const documentLimits = { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, d
 
 const load = (folder: string) => loadTools(folder, { schema, documentLimits, introspection: true });
 
-/** Each schema in it, at any depth. */
+/** Each schema within a schema, at any depth. */
 function* schemasIn(value: unknown): Generator<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return;
   const { properties, items } = value as { properties?: Record<string, unknown>; items?: unknown };

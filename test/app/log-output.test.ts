@@ -20,7 +20,7 @@ import { until } from '../support/waits.ts';
 
 const folder = testFolder();
 
-/** A pipe that nobody else reads. */
+/** A pipe that only this test reads. */
 function openPipe() {
   const path = join(folder, 'pipe');
   rmSync(path, { force: true });
@@ -29,7 +29,7 @@ function openPipe() {
   return {
     path,
     fd,
-    /** Fills it with dots. */
+    /** Fills the pipe with dots. */
     fill() {
       for (const size of [4096, 1])
         try {
@@ -38,7 +38,7 @@ function openPipe() {
           // It is full.
         }
     },
-    /** What it holds, at most so many bytes; nothing if it is empty. */
+    /** Reads up to this number of bytes from the pipe; empty if it contains nothing. */
     read(bytes: number): string {
       const text = Buffer.alloc(bytes);
       try {
@@ -107,7 +107,7 @@ test('lines that cannot be written are kept up to a length, and dropping one is 
 });
 
 describe('a reader that has stopped', () => {
-  /** Reads the process's log no more, and pays until a payment is refused. */
+  /** Stops reading the process's log, and pays until a payment is refused. */
   async function payUntilRefused({ child, url }: BankqlProcess) {
     child.stdout?.pause();
     for (let paid = 0; ; paid++) {
@@ -170,7 +170,7 @@ describe('a reader that has stopped', () => {
       }
     let text = '';
     for (let part = '.'; part !== ''; text += part) {
-      // There is room for some of what waits, and both write.
+      // The pipe has space for a part of the waiting lines, and both outputs write.
       part = pipe.read(2 * 4096);
       for (const { write } of outputs) if (text.length + part.length < 80_000) write();
     }
@@ -211,7 +211,7 @@ describe('a reader that has stopped', () => {
 });
 
 describe('lines that may be late', () => {
-  /** A process that logs three lines, and then does as told; what it printed, and how it ended. */
+  /** Starts a process that logs three lines and then runs this code. Returns its output and its end. */
   const run = (then: string, stdout: 'pipe' | number = 'pipe') => {
     const output = JSON.stringify(join(import.meta.dirname, '../../src/app/log-output.ts'));
     const program = `

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createReload } from '../../src/app/reload.ts';
 import { takeAll } from '../../src/commands/command.ts';
 
-/** The lines of a reload of these sources. */
+/** The lines that a reload of these sources logs. */
 async function linesOf(sources: Parameters<typeof createReload>[1]) {
   const lines: { readonly msg: string }[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -8,7 +8,7 @@ import { testFolder } from '../support/test-folder.ts';
 
 const folder = testFolder();
 
-/** Notes each module that Node loads, and writes the list when the process ends. */
+/** Records each module that Node loads, and writes the list when the process ends. */
 const recorder = `
 import { registerHooks } from 'node:module';
 import { writeFileSync } from 'node:fs';

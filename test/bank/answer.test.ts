@@ -17,11 +17,11 @@ const { getCustomer, getBranches, getTransaction, getAccountsScope } = operation
 
 const details = (operation: Operation) => ({ operation: operation.id, status: 200, trackId: 'T' });
 
-/** An answer's text held against an operation. */
+/** Compares an answer's text with an operation. */
 const check = <T extends Operation>(operation: T, text: string) =>
   validateResponse(operation, parseExactJson(text), details(operation)).answer;
 
-/** The error that stands in a value's place, with what it says of the place. */
+/** The error in place of a value, and its description of the place. */
 const brokenAt = (operation: Operation, place: string, what: string) =>
   expect.objectContaining({
     name: 'BankqlError',
@@ -164,7 +164,7 @@ describe('what keeps the contract is given as it is', () => {
 });
 
 describe('habits are taken for what they mean, and reported', () => {
-  /** What is understood of an answer, where it drifts, and whether all of it keeps the contract. */
+  /** The values that are read from an answer, its drifts, and whether the whole answer matches the contract. */
   const drifting = (operation: Operation, text: string) => {
     const drift: Drift[] = [];
     const checked = validateResponse(operation, parseExactJson(text), details(operation), (one) =>
@@ -371,7 +371,7 @@ describe('parseAnswer', () => {
   });
 });
 
-/** Every error in an answer, with the way that leads to it. */
+/** Every error in an answer, with its path. */
 function errorsIn(value: unknown, way: string[] = []): [string, Error][] {
   if (value instanceof Error) return [[way.join('.'), value]];
   if (typeof value !== 'object' || value === null) return [];
@@ -494,7 +494,7 @@ describe('the short way of a plain answer', () => {
   const json = { 'content-type': 'application/json' };
   const plain = '{"branches":[{"id":"b","acceptsDeposits":true}]}';
 
-  /** What the short way says of an answer, and what the long way says. */
+  /** The results of the generated validators, and of the complete validation. */
   function bothWays(
     body: string | Buffer,
     headers: Record<string, string> = json,

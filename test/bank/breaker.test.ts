@@ -20,16 +20,16 @@ import {
 import { letPass } from '../support/let-pass.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-/** Long enough for a breaker to be open for as long as a test says, however slow the machine is. */
+/** Longer than any test, so that a breaker stays open until the test changes the clock. */
 const openMs = 60_000;
-/** The fewest calls by which a breaker judges. */
+/** The minimum number of calls that can open a breaker. */
 const least = 20;
 const read = sampleCalls.getCustomer;
 const other = sampleCalls.getMessagesOwner;
 const change = sampleCalls.putCustomerID;
 const payment = sampleCalls.postMakeTransaction;
 
-/** A client with breakers, and what it said of them. */
+/** A client with breakers, and the events that it reports. */
 function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   const told: string[] = [];
   const reasons: (BreakerReason | null)[] = [];
@@ -47,7 +47,7 @@ function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   return { client, told, reasons };
 }
 
-/** A bank that behaves so, with such a client; both end with the test. */
+/** A bank that behaves in this way, with such a client. Both end with the test. */
 async function start(act: Act, options: Partial<BankOptions> = {}) {
   const bank = await startFaultyBank(act);
   const made = clientOf(bank, options);
@@ -61,7 +61,7 @@ async function start(act: Act, options: Partial<BankOptions> = {}) {
 type Client = ReturnType<typeof clientOf>['client'];
 
 let asked = 0;
-/** Calls of an operation, of different callers, all at once: each one's code; `good` where it succeeded. */
+/** Makes calls of an operation, each of another caller, all at once. Returns the code of each; `good` if it succeeded. */
 const ask = (sample: SampleCall, client: Client, count = 1): Promise<string[]> =>
   Promise.all(
     Array.from({ length: count }, () =>
@@ -73,7 +73,7 @@ const ask = (sample: SampleCall, client: Client, count = 1): Promise<string[]> =
     ),
   );
 
-/** As many calls as open a breaker. */
+/** Makes the number of calls that opens a breaker. */
 const open = (sample: SampleCall, client: Client) => ask(sample, client, least);
 
 const away: readonly (readonly [string, Act])[] = [
@@ -83,7 +83,7 @@ const away: readonly (readonly [string, Act])[] = [
   ['answers with 504', reply(504, '{}')],
 ];
 
-/** The next call is refused at once, and nothing of it reaches the bank. */
+/** Expects that the next call is refused at once, and does not reach the bank. */
 async function expectPaused(bank: FaultyBank, client: Client, sample: SampleCall = read) {
   const before = [bank.connections(), bank.requests.length];
   const { error } = await failedCall(sample, client);
@@ -128,11 +128,11 @@ describe('a breaker opens, for its operation only, where the bank', () => {
 });
 
 describe('a breaker opens where the bank answers slowly', () => {
-  // The tests move the clock: a call that is not meant to be slow is not, whatever the machine does.
+  // The tests set the clock, so a call is slow only if a test says so, whatever the machine does.
   const patient = { timeoutMs: 600_000, paymentTimeoutMs: 600_000 };
   const slowCallMs = 0.8 * patient.timeoutMs;
 
-  /** Answers so many calls at once, so much later. */
+  /** Answers this number of calls at once, after this time. */
   function togetherAfter(milliseconds: number, count: number, status: number, body: string): Act {
     const held: Socket[] = [];
     return (socket) => {
@@ -157,7 +157,7 @@ describe('a breaker opens where the bank answers slowly', () => {
   });
 
   test('but not where calls waited for a connection', async () => {
-    // One call at a time; the last one waits for longer than a slow call takes.
+    // One call at a time. The last call waits for longer than a slow call takes.
     const { client, told } = await start(togetherAfter(slowCallMs / 36, 1, 200, read.reply), {
       ...patient,
       connections: 1,
@@ -280,7 +280,7 @@ describe('an open breaker', () => {
     bank.behave(reply(200, read.reply));
     expect(await ask(read, client)).toEqual(['good']);
     expect(told.at(-1)).toBe('getCustomer closes');
-    // What failed before does not count any more.
+    // Earlier failures do not count any more.
     bank.behave(reply(503, '{}'));
     await ask(read, client, 5);
     expect(told.at(-1)).toBe('getCustomer closes');
@@ -302,7 +302,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
   ])('of %s', async (_, sample) => {
     const { bank, client, told } = await start(reply(503, '{}'));
     await open(sample, client);
-    // A payment's answer is judged by payments.ts; to the breaker it is as good as a write's.
+    // payments.ts interprets a payment's answer; the breaker treats it as a write's.
     expect(told).toEqual([`${sample.operation.id} opens`]);
     const before = bank.connections();
     const failure = await sample.run(client).catch((error: unknown) => error);
@@ -359,7 +359,7 @@ describe('what a breaker judges by', () => {
 
   const away = new TransportFailure('unavailable', true, 'away');
   const answered = { status: 200, headers: {}, body: Buffer.alloc(0), milliseconds: 5 };
-  /** A breaker, and the clock in its hand. */
+  /** A breaker with a clock that the test sets. */
   function breaker(options: Partial<CircuitBreakerOptions> = {}) {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const told: boolean[] = [];
@@ -373,7 +373,7 @@ describe('what a breaker judges by', () => {
       },
       ...options,
     });
-    /** A call that is let through; its end is told later. */
+    /** Begins a call that is let through. Its end is reported later. */
     const begin = () => {
       const pass = tested.tryAcquire();
       if (pass === null) throw new Error('paused');

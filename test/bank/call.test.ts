@@ -44,7 +44,7 @@ describe('a client that is closed', () => {
     const client = createTestClient(bank.url, { connections: 1, retryShare: 1, onCall });
     const tried = readFrom(client, getCustomer, customer('tried')).catch(({ code }) => code);
     await until(() => reports.length === 1);
-    // The second attempt waits for its time, the second call has the place, and the third one waits for it.
+    // The second attempt waits for its time, the second call has the connection, and the third one waits for it.
     const others = ['sent', 'waiting'].map((id) => readFrom(client, getCustomer, customer(id)));
     const ends = Promise.all([tried, ...others.map((each) => each.catch(({ code }) => code))]);
     await until(() => bank.requests.length === 2);
@@ -133,7 +133,7 @@ test('the bytes of a broken first attempt make no room scarce for the second', a
   expect(bank.requests).toHaveLength(2);
 });
 
-/** A call over a dispatcher whose callbacks the test makes. */
+/** A call over a dispatcher; the test makes the dispatcher's callbacks. */
 function handled() {
   const dispatched: Dispatcher.DispatchHandler[] = [];
   const reports: CallReport[] = [];
@@ -156,7 +156,7 @@ test('callbacks of an earlier attempt say nothing of the next one', async () => 
   await until(() => reports.length === 1);
   call.onResponseError(first, new Error('aborted'));
   await until(() => dispatched.length === 2);
-  // What the first attempt still says is not the answer to the second, which was not sent yet.
+  // A late callback of the first attempt is not the answer to the second attempt, which was not sent yet.
   call.onResponseStart(first, 200, json);
   call.onResponseData(first, Buffer.from('{"email":"of the first"}'));
   call.onResponseEnd(first);

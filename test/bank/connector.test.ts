@@ -17,10 +17,10 @@ import { lateBy } from '../support/waits.ts';
 /** A minimal HTTP proxy that records the addresses of its tunnels. */
 interface ConnectProxy extends AsyncDisposable {
   readonly url: string;
-  /** Such as "CONNECT bank.example:443". */
+  /** The request lines, such as "CONNECT bank.example:443". */
   readonly asked: string[];
   readonly authorizations: (string | undefined)[];
-  /** What it answers; 200 until told otherwise. */
+  /** The status of its answers; 200 by default. */
   status: number;
 }
 
@@ -64,7 +64,7 @@ async function startConnectProxy(): Promise<ConnectProxy> {
   return proxy;
 }
 
-/** The way to the bank: certificates, proxies, and how long a connection is used. */
+/** Connections to the bank: certificates, proxies, and how long a connection is used. */
 
 const read = sampleCalls.getCustomer;
 const write = sampleCalls.putCustomerID;
@@ -74,7 +74,7 @@ describe.skipIf(!hasOpenssl)('a bank that asks for a client certificate', () => 
   let certificates: Certificates;
   let bank: RecordingBank;
   let url = '';
-  /** Whose certificate each call came with. */
+  /** The client certificate of each call. */
   const shown = () => bank.calls.map(({ client }) => client);
   beforeAll(async () => {
     certificates = await createCertificates();
@@ -276,7 +276,7 @@ describe('a kept connection', () => {
   test('is made to whichever address of the name answers', async () => {
     await using bank = await startRecordingBank();
     bank.on(read.line, { body: read.reply });
-    // It listens at 127.0.0.1 alone; localhost may be ::1 first.
+    // The bank listens only at 127.0.0.1; localhost may resolve to ::1 first.
     await using client = createTestClient(bank.url.replace('127.0.0.1', 'localhost'));
     await read.run(client, canaries);
     expect(bank.lines()).toEqual([read.line]);

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** One who waits, and what they are told. */
+/** A waiter, and the results that it gets. */
 function waiter({ deadline }: OperationDeadline) {
   const told: string[] = [];
   return { told, deadline, onEnd: ({ reason }: TransportFailure) => void told.push(reason) };

@@ -97,7 +97,7 @@ describe('what the bank says', () => {
     }
   });
 
-  // What is not shown in the end may be pages of white space, and a secret 25 times as long as what stands for it.
+  // The part that is cut off may be pages of white space, and a secret may be 25 times as long as its replacement.
   test('does not give away a part of a credential that a cut goes through', async () => {
     const { subscriptionKey } = canaries;
     for (const at of [10_000 - subscriptionKey.length, 10_000 - 20, 10_000 - 12, 10_000 - 1, 10_000]) {
@@ -152,7 +152,7 @@ describe('an answer of a gateway in front of the bank', () => {
       gateway: 'operator key',
       failure: 'a gateway refuses BANK_SUBSCRIPTION_KEY',
     });
-    // A write was not executed, so that it may be sent again.
+    // A write was not executed, so it may be sent again.
     const write = await failure(change, reply(401, refusedKey), gateways);
     expect(write.error.extensions).toMatchObject({ code: 'BANK_UNAVAILABLE', status: 401, retryAfter: 60 });
     expect(write.error.message).not.toContain('may have been executed');

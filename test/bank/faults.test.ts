@@ -16,7 +16,7 @@ import {
 import { inTimeMs } from '../support/in-time.ts';
 import { type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-/** It passes only where the bank lets it pass; there it is short. */
+/** The deadline passes only if the bank waits for it. These tests then use a short one. */
 const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
 const lateDeadlineMs = 400;
 
@@ -25,7 +25,7 @@ const change = sampleCalls.putCustomerID;
 
 const retryable = new Set(['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT']);
 
-/** One call that fails as the fault says, and one that is served by the same client when the bank is well again. */
+/** Makes one call that fails with this fault, and one that the same client serves after the bank has recovered. */
 async function expectFault(fault: Fault, sample: SampleCall) {
   await using bank = await startFaultyBank();
   const isLate = fault.codes === late;
@@ -45,7 +45,7 @@ async function expectFault(fault: Fault, sample: SampleCall) {
     ...(retryable.has(code) ? { retryAfter: fault.retryAfter ?? 1 } : {}),
     ...(sample.operation.tracked ? { trackId: trackIdAt(bank) } : {}),
   });
-  // An answer that did not come whole leaves no connection behind.
+  // An incomplete answer leaves no open connection.
   if (fault.status === undefined) await expect.poll(bank.open, { interval: 5 }).toBe(0);
   expect(bank.requests).toHaveLength(1);
   expect(bank.connections()).toBe(1);
@@ -54,13 +54,13 @@ async function expectFault(fault: Fault, sample: SampleCall) {
   bank.behave(reply(200, sample.reply));
   let served = await sample.run(client).catch(() => null);
   const isFirst = served !== null;
-  // A bank that is well is late as well at times, on a busy machine.
+  // On a busy machine, a healthy bank may be late as well.
   while (isLate && served === null) served = await sample.run(client).catch(() => null);
   expect(served?.answer).toEqual(sample.answer);
   if (isFirst) expect(bank.requests.map(lineOf)).toEqual([`${sample.line} HTTP/1.1`]);
 }
 
-/** The Track-ID as the bank saw it. */
+/** The Track-ID that the bank received. */
 const trackIdAt = ({ requests }: FaultyBank) =>
   /\r\ntrack-id: ([0-9a-f-]{36})\r\n/i.exec(requests[0] ?? '')?.[1];
 

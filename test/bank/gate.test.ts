@@ -7,8 +7,8 @@ interface Asked extends GateEntry {
 }
 
 /**
- * A gate, and what became of the calls that asked: the ids of those that entered, each with the caller that it counts for if another
- * one asked, and of those that were refused, each with the caller that was refused, in order.
+ * A gate, and the results of the calls in order: the ids of those that entered, each with the caller for which it counts if
+ * another caller asked, and of those that were refused, each with the caller that was refused.
  */
 function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
   const gate = new Gate({ max, maxWaiting });
@@ -133,7 +133,7 @@ describe('calls that wait', () => {
     ask('single');
     let turns = 0;
     for (; !entered.some((id) => id.startsWith('single')); turns++) leave();
-    // The single read of another caller waits for one turn of all: 100 callers, less those in progress.
+    // The single read of another caller waits for at most one turn of all others: 100 callers, without those in progress.
     expect(turns).toBeLessThanOrEqual(101);
     times(2001, leave);
     expect([entered.length, refused]).toEqual([2001, []]);
@@ -246,7 +246,7 @@ describe('a call that several callers wait for', () => {
     expect(gate.held).toBe(4);
     join(shared, 'quiet');
     expect([gate.held, entered.at(-1)]).toEqual([5, 'greedy5 as quiet']);
-    // The shared call has one of quiet's four places.
+    // The shared call takes one of the four places of `quiet`.
     times(4, () => ask('quiet', { operation: 'other' }));
     expect(gate.held).toBe(8);
     gate.leave(shared);

@@ -15,7 +15,7 @@ const places = Object.values(operations).flatMap(({ id, path }) =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ id, name })),
 );
 
-/** The request line with another segment in one place; the segments are told apart by the sample's own line. */
+/** The request line with another segment in one place. The sample's own line shows where the segments are. */
 function lineWith({ operation, ids, line }: SampleCall, name: string, segment: string): string {
   const index = operation.path.split('/').indexOf(`{${name}}`);
   const segments = line.split('/');
@@ -104,7 +104,7 @@ describe('to the byte', () => {
   });
 });
 
-/** What a caller without TypeScript's help could leave out. */
+/** Ids that code without TypeScript could leave out. */
 const noIds: { ids: { bankId: string; customerId: string } } = JSON.parse('{"ids":{"bankId":"B"}}');
 
 function thrownBy(work: () => unknown): BankqlError {
@@ -145,7 +145,7 @@ describe('the key of a read', () => {
   });
   type Read = typeof read extends fc.Arbitrary<infer T> ? T : never;
 
-  /** The ids that the path takes, in the order of their names in it. */
+  /** The ids of the path, in the order of their names in it. */
   const ownIds = ({ operation, ids }: Read) =>
     idsIn(operation.path, operation.path).map(([name]) => [name, Reflect.get(ids, ownName(name))]);
   const identityOf = (one: Read) =>

@@ -56,7 +56,7 @@ const ofCustomer = (credentials: Credentials, id = 'c') => ({
 const ofBank = (credentials: Credentials) => ({ ids: { bankId: 'B' }, credentials });
 const branches = { body: { branches: [branchOf({ id: 'b-1' })] } };
 
-/** Holds the bank's answers back until they are released. */
+/** Holds the bank's answers until they are released. */
 function held(reply: object) {
   const { promise, resolve } = Promise.withResolvers<void>();
   bank.otherwise(async () => {
@@ -66,7 +66,7 @@ function held(reply: object) {
   return resolve;
 }
 
-/** Until so many calls have arrived. */
+/** Waits until this number of calls has arrived. */
 const arrived = (count: number) => expect.poll(() => bank.calls.length).toBe(count);
 
 describe('private reads', () => {
@@ -90,7 +90,7 @@ describe('private reads', () => {
     expect(new Set(ends.map(([, error]) => error)).size).toBe(1);
     expect(ends[0]?.[1].code).toBe(code);
     expect(bank.calls).toHaveLength(1);
-    // In the name of the request that began it.
+    // The call is reported for the request that began it.
     expect(reported).toEqual([0]);
   });
 
@@ -102,7 +102,7 @@ describe('private reads', () => {
     await arrived(1);
     await lateBy(500);
     reads.push(...Array.from({ length: 20 }, read));
-    // Those who joined late wait for as long as they would alone; nobody joins a call that had its whole time.
+    // A read that shares a call late still waits for its own full time. No read shares a call that has used its whole time.
     await reads[0];
     bank.otherwise({ body: { email: 'a@b' } });
     const after = readFrom(client, getCustomer, ofCustomer(alice));
@@ -176,7 +176,7 @@ describe('private reads', () => {
     expect(await second).toMatchObject({ code: 'BANK_TIMEOUT' });
     expect(performance.now() - started).toBeGreaterThan(1_980);
     expect(performance.now() - started).toBeLessThan(inTimeMs);
-    // It was the bank that was late, nobody left.
+    // The bank was late; no client had left.
     expect(reports[0]).toMatchObject({ reason: 'timeout' });
   });
 });
@@ -347,7 +347,7 @@ describe('a long answer', () => {
       await begun.promise;
       return { body: long('a') };
     });
-    // The budget of an operation that has ended has no room.
+    // The budget of an operation that has ended has no memory left.
     const ofFirst = {
       keep: () => {
         leaving.cancel();
@@ -394,7 +394,7 @@ describe('a long answer', () => {
     const client = clientWith({ publicCacheTtlMs: 0, arrivingBytes: 1_000_000 });
     bank.otherwise(({ path }) => ({ body: path.endsWith('/branches') ? long('a') : { email: 'a@b' } }));
     await expect(read(client, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
-    // What it held is free again.
+    // The memory that it held is free again.
     const emails = Array.from({ length: 20 }, (_, n) =>
       readFrom(client, getCustomer, ofCustomer(alice, `${n}`)),
     );
@@ -410,7 +410,7 @@ describe('a long answer', () => {
     bank.otherwise({ body: long('a') });
     const deadlines = [new OperationDeadline(), new OperationDeadline()] as const;
     const wait = vi.spyOn(slices, 'wait');
-    // There is never time at once.
+    // There is never time to work at once.
     const hasTime = vi.spyOn(slices, 'hasTime', 'get').mockReturnValue(false);
     const { promise: time, resolve: giveTime } = Promise.withResolvers<void>();
     wait.mockReturnValue(time);
@@ -483,7 +483,7 @@ describe('what is said of answers', () => {
     const count = 500;
     const drifting = { location: { latitude: '1.5', longitude: '2.5' } };
     bank.otherwise({ body: { branches: Array.from({ length: count }, () => branchOf(drifting)) } });
-    // Time is over after every hundredth record.
+    // The time is used up after every hundredth record.
     let asked = 0;
     const hasTime = vi.spyOn(slices, 'hasTime', 'get').mockImplementation(() => ++asked % 100 !== 0);
     const wait = vi.spyOn(slices, 'wait').mockResolvedValue();
@@ -586,7 +586,7 @@ describe('the readers of one call', () => {
     const counts = new Set<number>();
     while (answered < 19) {
       await new Promise((resolve) => setImmediate(resolve));
-      // The last one's client leaves before its turn.
+      // The client of the last read leaves before its turn.
       if (answered > 0) leaving.abort();
       if (answered > 0) counts.add(answered);
     }
@@ -600,7 +600,7 @@ describe('the readers of one call', () => {
 describe('the cache of public answers', () => {
   const maxBytes = 8 * 2 ** 20;
 
-  /** Reads this text of as many banks as leave no room for all, and returns what the cache keeps of them. */
+  /** Reads this text from so many banks that the cache cannot keep all of them, and returns those that it keeps. */
   async function fill(text: string) {
     let calls = 0;
     const reads = new SharedReads({

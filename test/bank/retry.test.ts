@@ -20,7 +20,7 @@ import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 
 const retrying = { retryShare: 0.1, timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
-/** Longer than a second attempt waits. */
+/** Longer than the wait before a second attempt. */
 const longestWaitMs = 120;
 const reads = [
   ['a GET', sampleCalls.getCustomer],
@@ -60,7 +60,7 @@ describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
     const trackIds = trackIdsAt(bank);
     expect(new Set(trackIds).size).toBe(sample.operation.tracked ? 2 : 0);
     expect(trackId).toBe(trackIds[1] ?? null);
-    // Each attempt is told of, by its own Track-ID.
+    // Each attempt is reported with its own Track-ID.
     expect(reports.map((report) => report.trackId)).toEqual(
       sample.operation.tracked ? trackIds : [null, null],
     );
@@ -119,7 +119,7 @@ describe('a read is made once, where the bank', () => {
     const { bank, client } = await connect(hang, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
     await quietFor(longestWaitMs);
-    // A busy machine may not even send it in time.
+    // A busy machine may not even send it within the time.
     expect(bank.requests.length).toBeLessThanOrEqual(1);
   });
 });
@@ -156,7 +156,7 @@ describe('a second attempt', () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const onCall = () =>
       setImmediate(() => {
-        // The event loop is late.
+        // Blocks the event loop.
         for (const until = performance.now() + timeoutMs + 50; performance.now() < until; );
       });
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs, onCall });
@@ -221,7 +221,7 @@ describe('the budget of second attempts', () => {
     for (let round = 0; round < 10; round++) await many(client, 20, 10 + 20 * round);
     const extra = bank.requests.length - 210;
     expect(extra).toBeLessThanOrEqual(10 + 21);
-    // It is used, too.
+    // The budget is used, too.
     expect(extra).toBeGreaterThanOrEqual(10 + 15);
   });
 

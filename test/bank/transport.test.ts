@@ -42,7 +42,7 @@ describe('the start of a request and its end exclude each other', () => {
       paymentTimeoutMs: 60_000,
     });
     const call = sample.run(client).catch((error: unknown) => error);
-    // The timer of the deadline is late: the clock decides.
+    // The timer of the deadline is late, so the clock decides.
     letPass(60_001);
     const failure = await call;
     const { cause } = failure as Error;
@@ -202,7 +202,7 @@ describe('connections', () => {
   test('a write takes one of its own and closes it; reads keep theirs', async () => {
     const { bank, client } = await connect();
     const run = async (sample: SampleCall) => {
-      // A connection that was just used is free again one turn later.
+      // A connection that was just used is free again after one iteration of the event loop.
       await turns();
       bank.behave(reply(200, sample.reply));
       const before = bank.connections();
@@ -321,14 +321,14 @@ describe('a connection that is handed on', () => {
   });
 
   test('is not one that is still being made: nobody has it before it is there, or is known not to come', async () => {
-    // A TLS handshake that is not answered.
+    // The TLS handshake gets no answer.
     await using bank = await startFaultyBank();
     bank.behave((socket) => void socket.resume(), 'connection');
     const origin = bank.url.replace('http:', 'https:');
     await using client = createTestClient(origin, {
       connections: 3,
       timeoutMs: 150,
-      // The third call comes while both connections are still being made.
+      // The third call comes while both connections are still being opened.
       connectTimeoutMs: 3_000,
     });
     const codes = [];
@@ -353,7 +353,7 @@ describe('the wait for a connection', () => {
   const payment = sampleCalls.postMakeTransaction;
   const one = { connections: 1, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
 
-  /** Keeps what arrives, to be answered by the test. */
+  /** Keeps incoming requests, so that the test answers them. */
   function holding(bank: FaultyBank) {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));

@@ -7,7 +7,7 @@ import { createCallers } from '../support/callers.ts';
 
 const callerOf = createCallers();
 
-/** Updates whose reads and writes end when the test says so; `log` lists what was begun. */
+/** Updates whose reads and writes end when the test ends them. `log` lists the steps that have begun. */
 function setUp() {
   const queue = new UpdateQueue();
   const log: string[] = [];
@@ -20,7 +20,7 @@ function setUp() {
   };
   return {
     log,
-    /** An update of one letter's record, such as r1 and r2 of the record r. */
+    /** Begins an update. The letter of its name identifies the record: r1 and r2 update the record r. */
     begin(name: string, { deadline = new OperationDeadline(), caller = 'caller' } = {}) {
       const running = queue.run(name[0] ?? '', {
         caller: callerOf(caller),
@@ -31,7 +31,7 @@ function setUp() {
       running.catch(() => {});
       return running;
     },
-    /** Ends a step that has begun, and waits until what follows has begun. */
+    /** Ends a step, and waits until the next step has begun. */
     async end(name: string, outcome: string | Error = name) {
       const end = ends.get(name);
       if (end === undefined) throw new Error(`${name} has not begun`);

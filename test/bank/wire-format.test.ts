@@ -11,7 +11,7 @@ const rows = Object.values(operations);
 const all = ['subscriptionKey', 'authProviderName', 'authId'] as const;
 const absences: readonly CredentialName[][] = [...all.map((name) => [name]), all.slice(1), [...all]];
 
-/** Every header of a call, as the specification's table and HTTP have it; nothing else may leave. */
+/** Every header of a call according to the specification's table and HTTP; no other header may be sent. */
 function headersOf({ operation, sent }: SampleCall, host: string, { authProviderName, authId }: Credentials) {
   const takesAuth = operation.auth !== 'none';
   return {
@@ -60,7 +60,7 @@ describe('on the wire', () => {
     });
 
     test(tracked ? 'bears another Track-ID each time' : 'bears no Track-ID', async () => {
-      // Each with a key of its own: the same caller's reads would share a call.
+      // Each read has its own key, because identical reads of one caller would share a call.
       const results = await Promise.all(
         Array.from({ length: 5 }, (_, nth) =>
           sample.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),

@@ -17,13 +17,13 @@ import { q3 } from '../../bench/shapes.ts';
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import { operations } from '../../src/contract/operations.ts';
 
-/** The bench compares answers: here it meets wrong ones. */
+/** The bench compares answers; here the answers are wrong. */
 
 const right = Buffer.from('{"data":{"__typename":"Query"}}');
 let close = () => {};
 afterEach(() => close());
 
-/** A contender that answers with each of these in turn, and with the last from there on. */
+/** A contender that gives these answers in turn, and then repeats the last one. */
 async function contender(...answers: readonly (string | Buffer)[]) {
   let turn = 0;
   const server = createServer((request, response) => {
@@ -61,7 +61,7 @@ test.each([
 
 test('under load one wrong answer among many ends the round', async () => {
   const { port } = await contender(...Array(20).fill(right), '{"data":{"__typename":"query"}}');
-  // It ends with the wrong answer, long before the time is over.
+  // The run ends with the wrong answer, long before its time is over.
   await expect(fire(load(port, 50))).rejects.toThrow('another answer');
 });
 
@@ -99,7 +99,7 @@ test('an answer that is no 200 is none', () => {
 });
 
 describe('the bank of the bench', () => {
-  /** What the bench's bank answers is what a bank would answer. */
+  /** The answers of the bench's bank match those of a real bank. */
 
   const answers = prepareAnswers();
   const bodyOf = ({ whole }: PreparedAnswer) => whole.toString().split('\r\n\r\n')[1] ?? '';
@@ -142,11 +142,11 @@ describe('the bank of the bench', () => {
 });
 
 describe('the page', () => {
-  /** docs/performance.md describes the code as it is. */
+  /** docs/performance.md must describe the current code. */
 
   const root = join(import.meta.dirname, '../..');
   const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
-  /** As many as the redesign of 0.4.0 takes, which is measured when it is complete. */
+  /** The maximum number of commits since the measurement. */
   const mostCommits = 250;
 
   function gitIn(folder: string, ...args: readonly string[]): string {
@@ -167,8 +167,8 @@ describe('the page', () => {
   }
 
   /**
-   * How many commits of src/ follow a commit; null if that is unknown: there is no git repository, or a shallow history ends
-   * before the commit and is too short to be too long.
+   * The number of commits of src/ after a commit; null if it is unknown: there is no git repository, or a shallow history ends
+   * before the commit and is not longer than the maximum.
    * Errors: a full history without the commit.
    */
   function commitsSince(folder: string, commit: string): number | null {

@@ -146,7 +146,7 @@ test('nothing newer than AbortController and Promise is needed', async () => {
 test.each(['', '-1', '1.5', '0x10', '7s', '٧', 'Sun, 06 Nov 1994 08:49:37 GMT'])(
   'the Retry-After “%s” is no number of seconds',
   async (header) => {
-    // Headers have bytes, and no other characters.
+    // Headers contain bytes; other characters are not possible.
     const headers = { 'Retry-After': Buffer.from(header).toString('latin1') };
     const answer = await answering(() => new Response('busy', { status: 503, headers }))('{ a }');
     expect(answer).not.toHaveProperty('retryAfter');

@@ -22,13 +22,13 @@ const Transfer = graphql(`
     }
   }
 `);
-/** Its failures are errors of the operation. */
+/** The failures of this document are errors of the operation. */
 const Bare = 'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }';
 const StateOnly =
   'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { payment { state } } }';
 const ErrorsOnly =
   'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { userErrors { code } } }';
-/** Nothing in its answer says how the payment ended, and nothing fails. */
+/** Nothing in the answer to this document shows how the payment ended, and no field fails. */
 const Aliased =
   'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { userProblems: userErrors { code } } }';
 const documents = { Transfer: String(Transfer), Bare, StateOnly, ErrorsOnly, Aliased };
@@ -42,7 +42,7 @@ const refusal = { status: 422, body: { message: 'Insufficient funds' } };
 
 let fixture: ServerFixture;
 beforeAll(async () => {
-  // Whatever a busy machine takes, the bank's answers are not too late.
+  // Long enough that the bank's answers are in time on a busy machine.
   const milliseconds = 60_000;
   fixture = await startServerFixture({
     bankOptions: {
@@ -61,7 +61,7 @@ afterEach(() => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** What stays in a browser when its page is loaded anew. */
+/** The storage of a browser, which survives a reload. */
 function createStorage() {
   const items = new Map<string, string>();
   return {
@@ -72,7 +72,7 @@ function createStorage() {
   };
 }
 
-/** A page of an app; a reload makes another one with the same storage. */
+/** A page of an app. A reload creates another page with the same storage. */
 function openPage(
   losses?: (body: string, nth: number) => Loss,
   storage: KeyStorage & { readonly items?: Map<string, string> } = createStorage(),
@@ -83,7 +83,10 @@ function openPage(
   return { payments: createPayments({ send, storage, ...more }), fetch, storage };
 }
 
-/** A page whose server answers the mutation as told, one after the other, and then always as the last; it has no record. */
+/**
+ * A page whose server gives these answers to the mutation in turn, and then repeats the last one. The server has no record of the
+ * payment.
+ */
 function openScript(...answers: (() => unknown)[]) {
   const sent: unknown[] = [];
   const payments = createPayments({
@@ -232,7 +235,10 @@ describe('a payment', () => {
 });
 
 describe.each(Object.entries(documents))('with the document %s', (name, document) => {
-  /** Whether its answer says that a payment is done. Otherwise only the record does, and with an older key that may be another's. */
+  /**
+   * Whether the document's answer says that a payment is done. Otherwise only the record says it, and with an older key the
+   * record may be of another payment.
+   */
   const showsEnd = name !== 'Bare' && name !== 'Aliased';
 
   test.each([null, 'request', 'answer'] as const)(
@@ -287,7 +293,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
   test('one that bankql refuses is not sent and keeps its key; nobody takes it for done', async () => {
     const { payments } = openPage();
     const outcome = await payments.pay('draft', document, { input: invalid });
-    // Without an error that can be read, it is not known that nothing was sent.
+    // If no error can be read, it is not certain that nothing was sent.
     expect(outcome.state).toBe(name === 'Aliased' ? 'UNCONFIRMED' : 'NOT_SENT');
     expect(await payments.pay('draft', document, { input })).toMatchObject({
       state: showsEnd ? 'DONE' : 'UNCONFIRMED',
@@ -363,7 +369,7 @@ describe('while nobody answers', () => {
     expect(await down.payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'UNCONFIRMED' });
     const reloaded = openPage(undefined, storage).payments;
     expect(await reloaded.check('draft')).toMatchObject({ state: 'UNCONFIRMED', payment: null });
-    // A later request that is refused says nothing about the first one.
+    // The refusal of a later request says nothing about the first one.
     expect(await reloaded.pay('draft', Transfer, { input: invalid })).toMatchObject({
       state: 'UNCONFIRMED',
       errors: [{ code: 'BAD_USER_INPUT' }],
@@ -468,7 +474,7 @@ describe('the same key is sent again', () => {
     const paid = payments.pay('draft', Bare, { input });
     await vi.runAllTimersAsync();
     expect(await paid).toMatchObject({ state: 'NOT_SENT' });
-    // Patience is 30 s.
+    // `pay` repeats the request for 30 s.
     expect(sent).toHaveLength(5);
   });
 
@@ -567,7 +573,7 @@ describe('nothing is sent', () => {
     const calls = [pay(first.signal), pay(second.signal), pay()];
     await arrived;
     first.abort('the first left');
-    // As in React Native.
+    // Signals have no reason in React Native.
     Object.defineProperty(second.signal, 'reason', { value: undefined });
     second.abort();
     await expect(calls[0]).rejects.toBe('the first left');
@@ -590,7 +596,7 @@ test('a refusal is reported even if the storage cannot remove the key', async ()
 });
 
 describe('two pages with one storage', () => {
-  /** A storage as React Native has it: each call takes a turn of the event loop. */
+  /** A storage like React Native's: each call takes an iteration of the event loop. */
   function createSlowStorage() {
     const { getItem, setItem, removeItem } = createStorage();
     const later = <Result>(run: () => Result) => new Promise<Result>((end) => setImmediate(() => end(run())));
@@ -601,7 +607,7 @@ describe('two pages with one storage', () => {
     };
   }
 
-  /** Modules of their own, as two tabs have. */
+  /** Each tab has its own modules. */
   const openTab = async (tab: number): Promise<typeof createPayments> =>
     (await import(/* @vite-ignore */ `../../src/client/payments.ts?tab=${tab}`)).createPayments;
 

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../src/app/announcements.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
-/** Apollo Client with the cache of docs/clients.md: what an app shows, and what the bank is asked. */
+/** Apollo Client with the cache of docs/clients.md: the data that an app shows, and the calls to the bank. */
 
-/** The lists of the sandbox that tests put through clients' caches: the selection of a query for each. */
+/** The lists of the sandbox that these tests read through the caches of clients, each with the selection of a query. */
 
 const money = 'value { amount currency }';
 const others = 'totalCount nodes { id otherAccountId kind iban number holder { name } }';
@@ -200,7 +200,9 @@ test.each([
 });
 
 describe('the lists of the sandbox', () => {
-  /** Every list of the sandbox may be kept by the ids of its entries, as clients' caches do: no entry is lost or taken for another. */
+  /**
+   * The caches of clients keep every list of the sandbox by the ids of its entries: no entry is lost, or confused with another.
+   */
 
   let fixture: RecordedSandbox;
   beforeAll(async () => {
@@ -215,7 +217,7 @@ describe('the lists of the sandbox', () => {
   });
   afterAll(() => fixture[Symbol.asyncDispose]());
 
-  /** The objects with an id in an answer, each with its own plain fields, as Relay's store keeps them: by the id alone. */
+  /** The objects with an id in an answer, each with its own plain fields. Relay's store keeps them by the id alone. */
   function objectsIn(value: unknown): { readonly id: string; readonly fields: string }[] {
     if (typeof value !== 'object' || value === null) return [];
     const below = Object.values(value).flatMap(objectsIn);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** What clients show of an operation with @defer, and when. */
+/** The data that clients show of an operation with @defer, and when they show it. */
 
 let fixture: ServerFixture;
 let release: () => void;
@@ -47,7 +47,7 @@ const query = gql`
   }
 `;
 
-/** Shows the data of the query as it comes; answers how to end that. */
+/** Shows the data of the query as it arrives. Returns a function that stops this. */
 type Watch = (url: string, show: (data: unknown) => void) => () => void;
 
 const watchByApollo =
@@ -89,7 +89,7 @@ test.each<[string, Watch]>([
 ])('%s: each result is shown as it comes', async (_client, watch) => {
   const shown: object[] = [];
   const end = watch(fixture.url, (data) => shown.push(shownOf(data)));
-  // The label is not there before the bank has told it.
+  // The label is missing until the bank has answered.
   await expect.poll(() => shown.at(-1)).toEqual({ label: undefined, others: ['x', 'y'] });
   release();
   await expect.poll(() => shown.at(-1)).toEqual({ label: 'Current', others: ['x', 'y'] });

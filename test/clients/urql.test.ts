@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
-/** urql with graphcache as docs/clients.md sets it up. */
+/** urql with graphcache, set up as in docs/clients.md. */
 
 const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
 /** The types without a key, as the page lists them. */
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** A client, and what its cache warned of: a type without a key is not kept, and its fields are asked for again. */
+/** A client, and the warnings of its cache. The cache does not keep a type without a key, and reads its fields again. */
 function open() {
   const warnings: string[] = [];
   const client = new Client({
@@ -87,7 +87,7 @@ test('a watched balance shows a transfer without another query, and no type lack
     'make-transaction',
     'views',
   ]);
-  // The whole of it is in the cache.
+  // The whole answer is in the cache.
   const cached = await client.query(Overview, {}, { requestPolicy: 'cache-only' });
   expect(cached.data?.viewer.account.balance.amount).toBe('4300.00');
   expect(warnings).toEqual([]);

@@ -8,7 +8,7 @@ import { real as bank, type Given, tokens as identity } from '../support/environ
 import { runCommand } from '../support/run-command.ts';
 import { fileWriter, testFolder } from '../support/test-folder.ts';
 
-/** `bankql check` accepts what starts, and nothing else. */
+/** `bankql check` accepts an environment if and only if bankql starts with it. */
 
 const folder = testFolder();
 const fileWith = fileWriter(folder);
@@ -25,14 +25,14 @@ fileWith('broken-apps/ios-4.1.json', manifest);
 fileWith('broken-apps/ios-4.2.json', JSON.stringify({ a: '{ gone }', b: '{' }));
 const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
-/** Null if the start succeeds, else the line that it ends with. */
+/** Null if the start succeeds, otherwise its error message. */
 async function start(environment: Given): Promise<string | null> {
   try {
     const bankql = await startBankql({ environment });
     await bankql.stop();
     return null;
   } catch (error) {
-    // Anything else would be shown with a stack.
+    // Any other error would be printed with a stack.
     if (!(error instanceof StartError)) throw error;
     return error.message;
   }

@@ -14,9 +14,9 @@ describe('help has two levels', () => {
     for (const [name, { summary }] of rows)
       expect(screen).toMatch(new RegExp(`^ {2}${name} +${summary.slice(0, 20)}`, 'm'));
     expect(screen).toContain('help settings');
-    // A line of the help of a variable begins with its name.
+    // In the help of variables, a line begins with the variable's name.
     for (const name of variableNames) expect(screen).not.toMatch(new RegExp(`^ *${name} \\(`, 'm'));
-    // It fits a terminal.
+    // The help fits into a terminal.
     expect(screen.split('\n').length).toBeLessThanOrEqual(30);
   });
 

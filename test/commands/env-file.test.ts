@@ -6,12 +6,12 @@ import { compileCache } from '../support/compile-cache.ts';
 import { entry } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** Files of variables, whoever reads them: bankql, or Node before it. */
+/** Files of variables, read by bankql or by Node before it. */
 
 const folder = testFolder();
 const file = join(folder, 'some.env');
 
-/** What `bankql check` prints, and how it ends. */
+/** The output of `bankql check`, and its exit code. */
 function check(nodeArgs: readonly string[], args: readonly string[], env: object = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeArgs, entry(), 'check', ...args], {
     env: { ...compileCache, ...env },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../support/loopback.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** What `bankql sandbox` writes; it is stopped as soon as it has started. */
+/** The output of `bankql sandbox`, which is stopped as soon as it has started. */
 async function run(environment: Record<string, string>, args: readonly string[] = []) {
   const told = await runCommand(['sandbox', ...args], { environment });
   if (typeof told.code === 'object') await told.code.stop();

@@ -68,7 +68,7 @@ test('of what all workers may take on, each gets its share; what is one callerâ€
   expect(server.capacity).toMatchObject({ totals: { requests: 64, unread: 250 }, requestsPerCaller: 64 });
   expect(bankLimits.connections).toBe(17);
   expect(readConfig({ ...given, WORKERS: 'auto' }).workers).toBe(availableParallelism());
-  // Any store, any number of workers and rate limits combine.
+  // Any store may be combined with any number of workers and any rate limit.
   for (const state of ['sqlite:s.db', 'postgres://bankql@store/bankql']) {
     const limited = { ...given, WORKERS: '2', RATE_LIMIT: '9/1', STATE_URL: state };
     expect(readConfig(limited)).toMatchObject({ workers: 2, rateLimit: { calls: 9 } });

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { ConfigError, resolveEnvironment, unknownVariables } from '../../src/config/environment.ts';
 import { fileWriter, testFolder } from '../support/test-folder.ts';
 
-/** What readConfig refuses. */
+/** The values that readConfig refuses. */
 function refused(environment: Record<string, string>): ConfigError {
   try {
     readConfig(environment);
@@ -74,7 +74,7 @@ describe('an unknown name', () => {
     ['XDG_STATE_HOME', '/var/lib'],
     ['NODE_ENVIRONMENT', 'test'],
     ['BNAK_BASE_URL', ''],
-    // Platforms and environments set these for every program.
+    // Platforms set these variables for every program.
     ['STATE_DIRECTORY', '/var/lib/bankql'],
     ['IDENTITY_ENDPOINT', 'http://169.254.1.1'],
     ['IDENTITY_HEADER', 'x'],
@@ -130,7 +130,7 @@ test('a setting of an earlier version stops the start with what holds instead, a
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       new RegExp(`^${name}=… cannot be used: this setting left: `),
     );
-  // Names that begin like ours need no list.
+  // Names with a prefix of bankql's are refused without a list.
   for (const name of ['RATE_LIMIT_URL', 'RATE_LIMIT_URL_FILE', 'BANK_CONNECTION_PER_CALLER', 'SANDBOX_NOW'])
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       new RegExp(`^${name}=… cannot be used: no variable has this name`),

@@ -5,12 +5,12 @@ import { variableNames } from '../../src/config/variables.ts';
 import { type Given, real, tokens } from '../support/environments.ts';
 import { fileWriter, testFolder } from '../support/test-folder.ts';
 
-/** Texts as editors, shells, Kubernetes Secrets and other platforms write them. */
+/** Texts as they come from editors, shells, Kubernetes Secrets and other platforms. */
 
 const byTokens = { ...real, ...tokens };
 const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 
-/** What readConfig says of the last variable; null if the environment can be used. */
+/** The problem that readConfig reports for the last variable; null if the environment is valid. */
 function refusal(environment: Given): string | null {
   try {
     readConfig(environment);
@@ -45,7 +45,7 @@ describe('the ends of a value', () => {
     const plain = Object.fromEntries(wrapped);
     const given = Object.fromEntries(wrapped.map(([name, value]) => [name, before + value + after]));
     expect(readConfig(given)).toEqual(readConfig(plain));
-    // The operator is shown the value that is used.
+    // The output shows the value that is used.
     expect(settingsIn(given, new Map())).toEqual(settingsIn(plain, new Map()));
   });
 
@@ -71,7 +71,7 @@ test.each<[Given, string]>([
   const message = refusal(environment);
   expect(message).toContain(part);
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
-  // As in the list of settings.
+  // The same holds for the list of settings.
   expect(settingsIn(environment, new Map()).join('')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
 });
 
@@ -329,7 +329,7 @@ test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
   (text) => {
     const file = fileWith('key', text);
     const STATE_URL_FILE = fileWith('url', 'sqlite:state.db\n');
-    // The name of the file comes from somewhere too.
+    // The name of the file may have been copied, too.
     const own = { BANK_SUBSCRIPTION_KEY_FILE: `${file}\r`, STATE_URL_FILE };
     const { environment, sources } = resolveEnvironment(own, []);
     expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(file);

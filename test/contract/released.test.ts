@@ -3,7 +3,7 @@ import { BreakingChangeType, buildSchema, findSchemaChanges, type GraphQLSchema 
 import { expect, test } from 'vitest';
 import { membersOf, ownTypesOf } from '../support/schema-members.ts';
 
-/** What clients of the last release see of the schema that is here: CHANGELOG.md names each change. */
+/** The differences between this schema and the last release's. CHANGELOG.md must name each of them. */
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const schema = buildSchema(read('schema.graphql'));
@@ -11,14 +11,14 @@ const changelog = read('CHANGELOG.md');
 
 type Change = ReturnType<typeof findSchemaChanges>[number];
 
-/** What a change is about, as a schema coordinate: `Bank.branches(near:)`, `@defer`. */
+/** The schema coordinate of a change: `Bank.branches(near:)`, `@defer`. */
 function coordinateOf({ type, description }: Change): string {
   const words = description.replace(/\.$/, '').split(/\s+/);
   const member = words.find((word) => /^([A-Z]\w*\.|@\w)/.test(word));
   return member ?? (type === 'IMPLEMENTED_INTERFACE_ADDED' ? words.at(-1) : words[0]) ?? '';
 }
 
-/** The coordinates of fields, arguments, input fields and enum values that are deprecated: what `String` makes of them. */
+/** The coordinates of deprecated fields, arguments, input fields and enum values. `String` converts each to its coordinate. */
 const deprecatedIn = (of: GraphQLSchema): string[] =>
   ownTypesOf(of)
     .flatMap(membersOf)
@@ -32,7 +32,7 @@ interface Found {
   readonly named: readonly string[];
 }
 
-/** The changes between two schemas: those that break clients, and all others that are more than words. */
+/** The changes between two schemas: those that break clients, and all others except changes of descriptions. */
 function changesBetween(before: GraphQLSchema, after: GraphQLSchema): Found {
   const changes = findSchemaChanges(before, after).filter(({ type }) => type !== 'DESCRIPTION_CHANGED');
   const breaks = ({ type }: Change) => Object.hasOwn(BreakingChangeType, type);
@@ -46,7 +46,7 @@ function changesBetween(before: GraphQLSchema, after: GraphQLSchema): Found {
   };
 }
 
-/** The coordinates of all changes. Version 0.4.0 may break the schema once; after it nothing may. */
+/** The coordinates of all changes. Version 0.4.0 may break the schema once; later versions may not. */
 const namedOrBroken = (before: GraphQLSchema, after: GraphQLSchema): string[] => {
   const broken = findSchemaChanges(before, after).filter(({ type }) =>
     Object.hasOwn(BreakingChangeType, type),

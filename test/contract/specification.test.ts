@@ -6,15 +6,15 @@ import { operations } from '../../src/contract/operations.ts';
 import { bodyOf, metaOf } from '../../src/contract/record.ts';
 import * as shapes from '../../src/contract/shared-parts.ts';
 
-/** What stands in a place of JSON: a kind of value, a list of one, or an object's fields. */
+/** A description of a JSON value: a kind of value, a list of one kind, or an object's fields. */
 type Described = 'string' | 'number' | 'boolean' | readonly [Described] | Fields;
 
-/** Fields by name; the name of a required one ends in `!`. */
+/** Fields by name. The name of a required field ends in `!`. */
 interface Fields {
   readonly [name: string]: Described;
 }
 
-/** Where a resource stands: in a request's body, as an answer, or as an item of an answer's list. */
+/** The place of a resource: a request's body, an answer, or an item of an answer's list. */
 type Place = 'request' | 'answer' | 'item';
 
 /** A row of the endpoint table, in the table's own words. */
@@ -30,13 +30,13 @@ interface EndpointRow {
 }
 
 /**
- * The specification's own text, read as far as a test can hold the contract against it: its tables and its lists
- * of fields. A phrase that is new to this reader is an error, so that a changed text is noticed.
+ * The tables and lists of fields of the specification, read from its text, for a comparison with the contract. An unknown phrase
+ * is an error, so that a changed text is noticed.
  */
 function readSpecification(file: URL) {
   const text = readFileSync(file, 'utf8');
 
-  /** The text below a heading, up to the next one; what a heading says in parentheses does not count. */
+  /** The text below a heading, up to the next heading. Words in parentheses in a heading are ignored. */
   const section = (heading: string): string => {
     const [, rest] = text.split(new RegExp(`^#+ ${heading}(?: \\(.*\\))?$`, 'm'));
     if (rest === undefined) throw new Error(`the specification has no section "${heading}"`);
@@ -70,7 +70,7 @@ function readSpecification(file: URL) {
     );
   }
 
-  /** Fields with their phrases, in one place. `see below` stands for the list of `details`. */
+  /** Fields with their phrases, for one place. `see below` means the list of `details`. */
   function fieldsOf(rows: readonly (readonly [name: string, phrase: string])[], place: Place): Fields {
     return Object.fromEntries(
       rows.flatMap(([name, phrase]): [string, Described][] => {
@@ -94,7 +94,7 @@ function readSpecification(file: URL) {
   };
 
   return {
-    /** The names that the specification's own list gives, in its order. */
+    /** The names in the specification's list, in its order. */
     operationNames: (/^Operation names used by the interface: (.*)\.$/m.exec(text)?.[1] ?? '').split(', '),
     pathParameters: [...section('Endpoints').matchAll(/^- `\{(\w+)\}`: /gm)].map(([, name]) => name),
     endpoints: tableRows(section('Endpoints')).map((cells): EndpointRow => {
@@ -128,7 +128,9 @@ function readSpecification(file: URL) {
   };
 }
 
-/** Of "string in list items …; array of string in single-product responses …" the part for the place. */
+/**
+ * The part for this place, of a phrase such as "array of string in list items …; array of string in single-product responses …".
+ */
 function alternative(phrase: string, place: Place): string {
   const parts = phrase.split('; ');
   if (!parts[1]?.startsWith('array of')) return phrase;
@@ -142,10 +144,10 @@ function alternative(phrase: string, place: Place): string {
   return part;
 }
 
-/** The words from "required" on, without what follows in the same list. */
+/** The words from "required" on, up to the end of the list entry. */
 const requiredMark = (phrase: string) => /required( in the request( body)?)?/.exec(phrase)?.[0] ?? '';
 
-/** Whether a field is required in a place. The fields inside of an "object with" carry marks of their own. */
+/** Whether a field is required in a place. The fields within an "object with" have their own marks. */
 function isRequired(phrase: string, place: Place): boolean {
   if (phrase.startsWith('object with')) return false;
   const [, where] = /\brequired( in [^;)]*)?/.exec(phrase) ?? [null, null];
@@ -169,7 +171,7 @@ const tableRows = (markdown: string): string[][] =>
         .map((cell) => cell.trim()),
     );
 
-/** "- `name`: phrase." as name and phrase. */
+/** Splits "- `name`: phrase." into name and phrase. */
 const bullets = (markdown: string): [string, string][] =>
   markdown
     .split('\n')
@@ -196,7 +198,7 @@ const requests = {
   'make-transaction input': () => specification.transactionRequest.makeTransaction(),
 };
 
-/** What the resource tables say of a request's body, by the endpoint table's words for it. */
+/** The fields that the resource tables give for a request's body, by the words of the endpoint table. */
 function bodyIn(words: string): Fields | null {
   if (words === 'none') return null;
   const [, query] = /^([\w-]+) query \(/.exec(words) ?? [];
@@ -205,7 +207,10 @@ function bodyIn(words: string): Fields | null {
   return request === undefined ? specification.resource(headingOf(firstWord(words)), 'request') : request();
 }
 
-/** The key of the list in an answer, and what the resource tables say of its records, by the endpoint table's words. */
+/**
+ * The key of the list in an answer, and the fields that the resource tables give for its records, by the words of the endpoint
+ * table.
+ */
 function bodyOut(words: string): { readonly envelope: string | null; readonly fields: Fields | null } {
   if (words === 'no body shown') return { envelope: null, fields: null };
   const [, envelope = null, entry = ''] = /^`\{([\w-]+): \[(\w+)/.exec(words) ?? [];
@@ -240,7 +245,7 @@ const describeFields = (shape: z.ZodObject): Fields =>
 const unwrap = (shape: z.core.$ZodType): z.core.$ZodType =>
   shape instanceof z.ZodOptional || shape instanceof z.ZodNullable ? unwrap(shape.unwrap()) : shape;
 
-/** Every object in a shape, with the way that leads to it. */
+/** Every object in a shape, with its path. */
 function* objectsIn(shape: z.core.$ZodType, way = 'body'): Generator<[string, z.ZodObject]> {
   const bare = unwrap(shape);
   if (bare instanceof z.ZodArray) yield* objectsIn(bare.element, `${way}[]`);

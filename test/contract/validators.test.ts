@@ -23,7 +23,7 @@ test('a shape that nothing says how to check is not printed', () => {
   expect(() => generateValidators([strict])).toThrow('object at v');
 });
 
-/** Values that keep a shape, as a bank may write them. */
+/** Values that match a shape, in the forms in which a bank may write them. */
 function valuesOf(shape: z.core.$ZodType): fc.Arbitrary<unknown> {
   if (metaOf(shape).check === isDecimal)
     return fc.constantFrom('0', '-1.10', '1e3', '12345678901234567890.00', `1${'0'.repeat(999)}`);
@@ -44,7 +44,7 @@ function valuesOf(shape: z.core.$ZodType): fc.Arbitrary<unknown> {
   return fc.double({ noNaN: true, noDefaultInfinity: true });
 }
 
-/** What a bank may write in a value's place. */
+/** Values that a bank may write in place of another value. */
 const oddValue = fc.oneof(
   fc.constantFrom<unknown>(
     undefined,
@@ -64,7 +64,7 @@ const oddValue = fc.oneof(
   fc.jsonValue(),
 );
 
-/** A value with another in one of its places, chosen by the steps. */
+/** A value with one of its members replaced; the steps choose the member. */
 function spoiled(value: unknown, [step, ...rest]: readonly number[], odd: unknown): unknown {
   if (step === undefined || typeof value !== 'object' || value === null) return odd;
   const keys = Object.keys(value);
@@ -75,7 +75,7 @@ function spoiled(value: unknown, [step, ...rest]: readonly number[], odd: unknow
   return copy;
 }
 
-/** As zod has it. */
+/** Whether zod accepts the record. */
 const keeps = (row: Operation, record: unknown) =>
   (row.answer ?? z.looseObject({})).safeParse(record).success;
 

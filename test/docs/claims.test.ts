@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { errorCodes } from '../../src/errors.ts';
 
-/** Names and numbers that pages take from the code are those of the code. */
+/** Names and numbers on pages are equal to those in the code. */
 
 const root = join(import.meta.dirname, '../..');
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -91,7 +91,7 @@ describe('numbers with a source', () => {
     MB: 1024 * 1024,
     '%': 0.01,
   };
-  /** The value of an expression of numbers, such as `64 * 1024`. */
+  /** The value of an arithmetic expression, such as `64 * 1024`. */
   const amountOf = (expression: string) =>
     expression
       .replaceAll('_', '')
@@ -110,7 +110,7 @@ describe('numbers with a source', () => {
     );
     const assignedIn = (source: string) => assignment.exec(textOf(source))?.[1] ?? [];
     const named = everyFile.has(file) ? [assignedIn(file)].flat() : [];
-    // A file that was moved: the constant is found by its name.
+    // If the file was moved, the constant is found by its name.
     const found =
       named.length > 0 ? named : sources.filter((source) => source.startsWith('src/')).flatMap(assignedIn);
     expect(found, `${file}, or another file of src, assigns ${name}`).not.toEqual([]);
@@ -144,7 +144,7 @@ describe('the messages of the log', () => {
   const textsIn = (code: string) =>
     [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"/g)].map(([, a, b]) => a ?? b ?? '');
 
-  /** Messages are the only texts of these calls that have a space. */
+  /** In these calls, only messages contain a space. */
   const logged = sources.flatMap((source) => [
     ...[...source.matchAll(/[lL]ogger(?:\.(?:warn|error)|\[level\])\(/g)].flatMap(
       ({ 0: { length }, index }) =>

@@ -4,10 +4,10 @@ import GithubSlugger from 'github-slugger';
 import { marked, type Token } from 'marked';
 import { describe, expect, test } from 'vitest';
 
-/** Every relative link of the documentation leads to a file or folder, and to a heading where it names one. */
+/** Every relative link of the documentation leads to a file or folder and, if it names a heading, to that heading. */
 
 const root = join(import.meta.dirname, '../..');
-/** Without packages, which may be on their way into the folders of the examples. */
+/** Packages are excluded, because they may be installed into the folders of the examples at this moment. */
 const find = (...patterns: string[]) => globSync(patterns, { cwd: root, exclude: ['**/node_modules'] });
 const pages = find('*.md', '{docs,examples,ops,bench}/**/*.md');
 
@@ -26,7 +26,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const token of tokensOf(page)) {
     if (token.type === 'heading') found.add(slugger.slug(plain(token)));
-    // Rows of tables, such as those of the error codes, have anchors of their own.
+    // Rows of tables, such as those of the error codes, have their own anchors.
     if (token.type === 'html') for (const [, id = ''] of token.raw.matchAll(/<a id="(\w+)">/g)) found.add(id);
   }
   anchors.set(page, found);
@@ -44,7 +44,7 @@ const linksOf = (page: string): string[] =>
     .flatMap((token) => (token.type === 'link' || token.type === 'image' ? [String(token.href)] : []))
     .filter((href) => !/^[a-z]+:/.test(href));
 
-/** What is wrong with a link; null where it leads somewhere. */
+/** The fault of a link; null if the link is valid. */
 function faultOf(page: string, href: string): string | null {
   const [path = '', anchor] = decodeURI(href).split('#');
   const target = path === '' ? page : join(dirname(page), path);

@@ -13,7 +13,7 @@ test('docs/quick-start.md gives the answers that it shows, from the first query 
   expect(executed).toContain('"replayed": true');
   expect(executed).toContain('Everyday 4293.30 EUR');
   expect(executed.match(/Paid\. Your balance is 4273\.30 EUR\./g)).toHaveLength(2);
-  // .ci/run runs the first of them; the second installs from a registry.
+  // .ci/run runs the first block; the second installs from a registry.
   expect(replaced).toEqual([
     expect.stringContaining('npm ci\nnpm start\n'),
     expect.stringContaining('npm install ../bankql\n'),
@@ -38,7 +38,7 @@ test('the storage of docs/quick-start.md loses no key', async () => {
   };
 
   expect(run(`console.log(storage.getItem('a')); storage.setItem('a', '1')`)).toEqual([0, 'null\n']);
-  // A file that is written in place is empty for a moment: a process that is killed then would lose all keys.
+  // A file that is written in place is empty for a moment. A process that is killed then would lose all keys.
   linkSync(keys, join(folder, 'old.json'));
   expect(run(`storage.setItem('b', '2'); console.log(storage.getItem('a'))`)).toEqual([0, '1\n']);
   expect(readFileSync(join(folder, 'old.json'), 'utf8')).toBe('{"a":"1"}');
@@ -46,7 +46,7 @@ test('the storage of docs/quick-start.md loses no key', async () => {
   expect(readFileSync(keys, 'utf8')).toBe('{"b":"2"}');
   expect(readdirSync(folder).sort()).toEqual(['keys.json', 'old.json']);
 
-  // It is not a file without keys: with a new key, a payment would be made again.
+  // An invalid file must not count as a file without keys, because a payment with a new key would be made again.
   writeFileSync(keys, '{"b":');
   for (const code of [`storage.getItem('b')`, `storage.setItem('c', '3')`])
     expect(run(code)).toEqual([1, '']);

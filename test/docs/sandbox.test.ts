@@ -21,7 +21,7 @@ test('the code of the page starts bankql with a sandbox bank, and stops both', a
     .replaceAll('4010', String(port))
     .replace('environment: {', `environment: { ...${JSON.stringify(patience)},`);
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code]);
-  // Between them are the lines of the log.
+  // Lines of the log are between these lines.
   expect(
     stdout
       .trimEnd()

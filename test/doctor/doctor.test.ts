@@ -19,7 +19,7 @@ import { startSandboxRecorder } from '../support/sandbox-recorder.ts';
 const checks = checksOf('views');
 const all = checks.length;
 
-/** What the doctor prints of the bank at this address, and its exit code. */
+/** The doctor's output for the bank at this address, and its exit code. */
 async function examine(
   baseUrl: string,
   given: { ids?: DoctorIds; credentials?: Credentials; accountScope?: string; timeoutMs?: number } = {},
@@ -36,7 +36,7 @@ async function examine(
     },
   });
   const lines = text.split('\n');
-  /** The rows of an operation, white space made one, with the differences below them. */
+  /** The rows of an operation with the differences below them. White space is reduced to one blank. */
   const of = (id: string) => {
     const found: string[] = [];
     for (const [index, line] of lines.entries()) {
@@ -52,10 +52,10 @@ async function examine(
   return { code, text, lines, of };
 }
 
-/** What the bank answers instead, or what becomes of its answer's text. */
+/** The answer of the bank instead of its own, or a change of its answer's text. */
 type Fault = Reply | 'reset' | 'hang' | ((text: string) => string);
 
-/** Examines a sandbox bank that spoils some answers, by the ends of their paths. */
+/** Examines a sandbox bank that spoils some answers, chosen by the ends of their paths. */
 async function sandboxWith(faults: Readonly<Record<string, Fault>>, timeoutMs?: number) {
   await using bank = await startSandboxRecorder();
   bank.recorder.otherwise(async (call) => {
@@ -65,7 +65,7 @@ async function sandboxWith(faults: Readonly<Record<string, Fault>>, timeoutMs?: 
     const { body, ...rest } = await bank.forward(call);
     return { ...rest, body: fault(String(body)) };
   });
-  // Awaited, so that the bank lives until then.
+  // Awaited, so that the bank is not closed before.
   return await examine(bank.recorder.url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
@@ -78,7 +78,7 @@ const drift = (text: string) =>
     }),
   );
 
-/** No value has the type of the contract; the structure stays. */
+/** Every value gets another type than the contract's; the structure stays. */
 const wrongTypes = (text: string) =>
   JSON.stringify(
     JSON.parse(text, (_key, value) => {
@@ -118,7 +118,7 @@ describe('a sandbox bank', () => {
 
   test('takes the settings of a bankql with workers and another store', async () => {
     const environment = { WORKERS: '2', BANK_BASE_URL: 'http://127.0.0.1:1', DOCTOR_SUBSCRIPTION_KEY: 'k' };
-    // No id is given, so that it makes no call.
+    // Without ids, the doctor makes no call.
     const { code, output } = await runCommand(['doctor'], { environment });
     expect([code, output]).toEqual([2, expect.stringContaining('0 calls to http://127.0.0.1:1; ')]);
   });
@@ -184,7 +184,7 @@ describe('a sandbox bank', () => {
     );
     expect(code).toBe(1);
     expect(of('getCustomer')).toEqual([expect.stringMatching(row)]);
-    // On a busy machine others may be late too where the deadline is short.
+    // With a short deadline, other calls may be late too on a busy machine.
     expect(lines.at(-2)).toMatch(name === 'hang' ? / calls .* no answer/ : `: ${all - 1} ok,`);
   });
 

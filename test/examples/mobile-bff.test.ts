@@ -17,7 +17,10 @@ const settings = Object.fromEntries(
   ),
 );
 
-/** The toy of a login server as a process. Errors: where it ended. */
+/**
+ * The simple login server as a process.
+ * Errors: an Error if it ended.
+ */
 async function startIssuer() {
   const child = spawn(
     process.execPath,
@@ -52,7 +55,7 @@ describe('examples/mobile-bff', () => {
         ...settings,
         IDENTITY_JWKS_URL: `${issuer}keys`,
         IDENTITY_ISSUER: issuer,
-        // Shorter than an app would have it, for who waits.
+        // Shorter than in a real app, so that the test waits less.
         RATE_LIMIT: '10/5',
         CORS_ORIGINS: new URL(issuer).origin,
       }),
@@ -135,7 +138,7 @@ describe('examples/mobile-bff', () => {
   });
 
   describe.skipIf(!hasBrowser)('on a phone (skipped where no Chromium is installed)', () => {
-    /** Opens the page and signs in. Each test has a customer of its own, since limits are counted for each. */
+    /** Opens the page and signs in. Each test uses another customer, because limits are counted for each customer. */
     async function open(customer: string): Promise<Page> {
       const context = await browser.newContext({
         viewport: { width: 390, height: 844 },
@@ -171,7 +174,7 @@ describe('examples/mobile-bff', () => {
       await signIn(page, 'alice');
       await page.getByText('Do not pay again').waitFor();
       answer();
-      // A second attempt, of an impatient person, is the same payment.
+      // The second attempt of an impatient person is the same payment.
       await page.getByLabel('Amount').fill('5.80');
       await page.getByRole('button', { name: 'Put aside' }).click();
       await page.getByText('Done: the bank has accepted it.').waitFor();
@@ -182,7 +185,7 @@ describe('examples/mobile-bff', () => {
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
-    // bob was at his limit above, perhaps a moment ago.
+    // bob reached his limit above, perhaps a moment ago.
     test('a transfer of unknown outcome is known in another tab too, after its own was closed', async () => {
       const page = await open('carol');
       bankql.bank.recorder.otherwise(async (call) => {
@@ -198,7 +201,7 @@ describe('examples/mobile-bff', () => {
       await page.close();
       await signIn(another, 'carol');
       await another.getByText(unknown).waitFor();
-      // It is still the same transfer.
+      // This is still the same transfer.
       await another.getByLabel('Amount').fill('5.80');
       await another.getByRole('button', { name: 'Put aside' }).click();
       await another.getByText(unknown).waitFor();

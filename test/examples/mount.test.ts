@@ -7,9 +7,12 @@ import { Hono } from 'hono';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createBankql, type MountedBankql } from '../../src/index.ts';
 
-/** bankql in other servers, mounted as people do it: examples/mount, and other ways that pages of yoga, Apollo and the hosts show. */
+/**
+ * bankql mounted in other servers in usual ways: those of examples/mount, and those of the documentation of yoga, Apollo and the
+ * hosts.
+ */
 
-/** The part of Express that is used here: its package has no types. */
+/** The part of Express that these tests use. Its package has no types. */
 interface Express {
   use(...handlers: readonly unknown[]): Express;
   all(path: string, handler: unknown): Express;
@@ -35,7 +38,7 @@ const wasRead =
 
 /** A server in which bankql is mounted. */
 interface Host {
-  /** Where GraphQL is. */
+  /** The path of GraphQL. */
   readonly endpoint: string;
   readonly ask: (path: string, init?: RequestInit) => Promise<Response>;
   readonly close: () => Promise<void>;
@@ -60,7 +63,7 @@ async function listening(server: Server, endpoint: string, close: () => Promise<
   };
 }
 
-/** Express, with bankql where `mount` puts it. */
+/** Express, with bankql mounted by `mount`. */
 const inExpress =
   (endpoint: string, mount: (app: Express, bankql: MountedBankql) => unknown) => async (): Promise<Host> => {
     const bankql = await createBankql({ environment });
@@ -69,7 +72,7 @@ const inExpress =
     return listening(createServer(app), endpoint, bankql.close);
   };
 
-/** Hono on Node, by a version of its server. The first one replaces Fetch's classes, also the global ones. */
+/** Hono on Node, with a version of its server. Version 1 replaces Fetch's classes, including the global ones. */
 const inHono = (version: '@hono/node-server' | 'hono-node-server-1') => async (): Promise<Host> => {
   const { Request: OwnRequest, Response: OwnResponse } = globalThis;
   const { serve } = await import(version);
@@ -85,7 +88,7 @@ const inHono = (version: '@hono/node-server' | 'hono-node-server-1') => async ()
 const hosts: Readonly<Record<string, () => Promise<Host>>> = {
   async 'a route handler, as Next.js calls it'() {
     const { close, ...handlers } = await example('route-handler');
-    // Next.js passes a class of its own, and the route's parameters.
+    // Next.js passes its own subclass of Request, and the route's parameters.
     class NextRequest extends Request {}
     const params = Promise.resolve({ file: undefined });
     return {
@@ -228,7 +231,7 @@ test('a plugin of Envelop’s ecosystem sees every operation, whichever way it c
 describe('by a listener for node:http', () => {
   let bankql: MountedBankql;
   let host: Host;
-  /** What reads the body before bankql. */
+  /** The code that reads the body before bankql does. */
   let before: (request: IncomingMessage & { body?: unknown }) => Promise<void> = async () => {};
   beforeAll(async () => {
     bankql = await createBankql({ environment });
@@ -260,7 +263,7 @@ describe('by a listener for node:http', () => {
     before = async (request) => {
       request.body = parse(await buffer(request));
     };
-    // In chunks, because a Content-Length is refused before.
+    // Sent in chunks, because a Content-Length that is too large is refused before the body is read.
     const inChunks = (body: string) => post(new Blob([body]).stream());
     expect(await (await inChunks(JSON.stringify({ query: label }))).json()).toEqual(answer);
     const long = await inChunks(JSON.stringify({ query: label, variables: { text: 'x'.repeat(100_000) } }));
@@ -274,7 +277,7 @@ describe('by a listener for node:http', () => {
     before = async (request) => void (await buffer(request));
     const lost = await post(JSON.stringify({ query: label }));
     expect([lost.status, await lost.json()]).toMatchObject([500, { errors: [{ message: wasRead }] }]);
-    // A GET has no body.
+    // A GET without a body.
     const got = await host.ask(`/graphql?query=${encodeURIComponent(label)}`, { headers: alice });
     expect(await got.json()).toEqual(answer);
   });

@@ -39,7 +39,7 @@ beforeEach(() => {
   fixture.recorder.calls.length = 0;
 });
 
-/** A screen's operations, one after the other. */
+/** The operations of a screen, one after the other. */
 const operationsOf = (name: string): readonly DocumentNode[] =>
   Object.values(separateOperations(parse(documentOf(name))));
 
@@ -57,7 +57,7 @@ async function ask(name: string, more?: object, headers: Readonly<Record<string,
   return all;
 }
 
-/** Screens that show something only after a payment. */
+/** Screens that are empty until a payment was made. */
 const afterPayment = ['payment-history'];
 
 describe('the screens, as alice, with the limits that are there by default', () => {
@@ -155,13 +155,13 @@ test.each([
   expect(format(amount, currency)).toBe(shown);
 });
 
-// How many decimals it has usually depends on the version of Node.
+// The usual number of decimals depends on the version of Node.
 test('and those of a forint', () => {
   expect(format('1250.50', 'HUF').replace(/\s/, ' ')).toBe('HUF 1,250.50');
 });
 
 const manifest: Record<string, string> = JSON.parse(read('mobile-bff/manifest.json'));
-/** GraphQL in the sources of the web app. */
+/** The GraphQL documents in the sources of the web app. */
 const inSources = globSync('web/src/*.{ts,tsx}', { cwd: folder })
   .map(read)
   .flatMap((source) => [...source.matchAll(/graphql\(`([^`]*)`/g)].map(([, text = '']) => text));

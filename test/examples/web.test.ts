@@ -10,20 +10,23 @@ import type { SandboxRecorder } from '../support/sandbox-recorder.ts';
 
 const webFolder = join(import.meta.dirname, '../../examples/web');
 
-/** The example app as it was built, over a bankql process, over the sandbox bank. */
+/** The built example app, with a bankql process and the sandbox bank. */
 interface WebExample extends AsyncDisposable {
   readonly url: string;
   readonly bank: SandboxRecorder;
   readonly browser: Browser;
-  /** Opens the app in a profile of its own, and signs in where a login is given. */
+  /** Opens the app in a new browser profile, and signs in if a login is given. */
   open(login: string | null, options?: BrowserContextOptions): Promise<Page>;
   /** The payments that reached the bank. */
   payments(): RecordedCall[];
-  /** What the bank does with payments from now on; as the sandbox does where left out. */
+  /** Sets the bank's behaviour for payments from now on; without an argument, the sandbox's. */
   onPayment(act?: (call: RecordedCall) => Promise<Reply | 'reset'>): void;
 }
 
-/** Serves what `vite build` made. Errors: what it printed, where it ended instead. */
+/**
+ * Serves the output of `vite build`.
+ * Errors: an Error with the output, if the server ended.
+ */
 async function startPreview(bankqlUrl: string) {
   const vite = join(webFolder, 'node_modules/vite/bin/vite.js');
   const child = spawn(process.execPath, [vite, 'preview', '--host', '127.0.0.1', '--port', '0'], {
@@ -79,10 +82,10 @@ async function startWebExample(): Promise<WebExample> {
   };
 }
 
-/** `npm run check:examples` installs and builds the app before it asks for these tests. */
+/** `npm run check:examples` installs and builds the app before it runs these tests. */
 const isBuilt = process.env.EXAMPLES === 'built';
 
-/** Those that the README shows. */
+/** The pictures in the README. */
 const pictures = [
   'desktop-overview',
   'phone-overview',
@@ -111,7 +114,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
       page.getByRole('heading', { level: 1, name, exact: typeof name === 'string' }).waitFor();
     const payButton = (page: Page) => page.getByRole('button', { name: /^Pay/ });
 
-    /** Fills in a transfer to Alice's savings, and does not send it. */
+    /** Fills in a transfer to Alice's savings without sending it. */
     async function fillIn(page: Page, amount = '12.50'): Promise<void> {
       await page.getByRole('link', { name: 'Pay', exact: true }).click();
       await page.getByLabel('To', { exact: true }).selectOption('alice-savings');
@@ -174,7 +177,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
         await page.getByText('€12.50').waitFor();
         expect(app.payments()).toHaveLength(1);
 
-        // Once the person has seen it, the next transfer is a new one.
+        // After the person has seen the outcome, the next transfer is a new one.
         await page.getByRole('button', { name: 'Start another payment' }).click();
         await page.getByLabel('Amount in EUR').waitFor();
         expect(await page.evaluate(() => Object.keys(sessionStorage))).toEqual(['sandbox-bank:login']);
@@ -223,7 +226,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
         if (when === 'at once') await page.reload();
       }
       await page.getByRole('button', { name: 'Back to the overview' }).click();
-      // The page that is left says it too.
+      // The first page shows it too.
       await heading(page, /^Hello/);
       await page.getByText('Not confirmed', { exact: true }).waitFor();
       expect(app.payments()).toHaveLength(1);
@@ -257,7 +260,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
       page.on('pageerror', (error) => failures.push(error.message));
       page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
 
-      /** Holds a view against axe-core and the width of the screen; takes its picture where somebody asks for new ones. */
+      /** Checks a view with axe-core and at the width of the screen. Takes a picture of it if new ones are requested. */
       async function check(view: string): Promise<void> {
         await page.mouse.move(0, 0);
         await page.addScriptTag({ path: join(webFolder, 'node_modules/axe-core/axe.min.js') });
@@ -277,7 +280,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
 
       await check('sign-in');
       await page.getByRole('button', { name: 'Alice' }).click();
-      // More digits than a double keeps.
+      // The amount has more digits than a double can represent.
       await page.getByText('€9,007,199,254,740,993.25').waitFor();
       await check('overview');
       await page.getByRole('link', { name: /^Everyday/ }).click();

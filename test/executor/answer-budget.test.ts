@@ -10,7 +10,7 @@ import { schemaOf } from '../support/both-executors.ts';
 import { idleSlices } from '../support/idle-slices.ts';
 import { clock } from '../support/monotonic-clock.ts';
 
-/** What an execution spends, and how it ends where that is too much. */
+/** The values that an execution counts, and its end if they exceed the budget. */
 
 let resolved = 0;
 let made = 0;
@@ -158,7 +158,7 @@ test('a query whose client has left is worked for no longer', async () => {
 });
 
 describe('while they take long', () => {
-  /** Each look at the clock takes a millisecond: ten of them fill a slice. */
+  /** Each reading of the clock takes a millisecond, so ten readings fill a slice. */
   beforeEach(async () => {
     await idleSlices();
     let now = clock.real();
@@ -190,7 +190,7 @@ describe('while they take long', () => {
       for (const { errors } of await asked) expect(errors).toBeUndefined();
       expect(resolved).toBe(count * 300 * 27);
       expect(turns).toBeGreaterThanOrEqual(4);
-      // A piece of work is a list of three.
+      // Work is a list of three entries.
       expect(most).toBeLessThanOrEqual(60);
     },
   );
@@ -227,7 +227,7 @@ describe('while they take long', () => {
   });
 
   test('a long list waits until there is time, and no short one with it', async () => {
-    // This iteration's time is used up.
+    // The time of this iteration is used up.
     while (slices.hasTime);
     let isOver = false;
     void run('{ items(count: 2000) { name } }', { values: 10_000, bytes: 1_000_000 }).then(() => {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 
-/** Where a plan once did something else than graphql's own executor. */
+/** Cases in which the executor once differed from graphql's own. */
 
 describe('a list that fails as a whole leaves no rejection behind', () => {
   const unhandled: unknown[] = [];
@@ -39,7 +39,7 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
         'Query.named': () => ({}),
       },
     );
-    // graphql's own resolver of types tracks what it has asked before it knows the type.
+    // While graphql determines the type, it keeps track of the `isTypeOf` calls that it has made.
     Object.assign(Object(tracking.getType('A')), { isTypeOf: late });
     Object.assign(Object(tracking.getType('B')), { isTypeOf: () => true });
     const { data, errors } = await prepare(tracking, '{ first named { __typename } }').run();
@@ -73,7 +73,7 @@ test('after a failure at the root, where null may not be, nothing more is resolv
   });
   const answer = await prepare(schema, '{ step { name } hard late { name } }').run();
   for (let more = 0; more < 5; more++) await turn();
-  // The resolvers that had begun end. None below them begins.
+  // Resolvers that have begun run to their end. None below them begins.
   expect(resolved).toEqual(['hard', 'step', 'late']);
   expect(told(answer)).toMatchObject({
     data: 'null',

@@ -6,7 +6,10 @@ import { executeIncrementally, Fragments, type IncrementalForm } from '../../src
 import { schemaOf } from '../support/both-executors.ts';
 import { mergedData } from '../support/incremental-client.ts';
 
-/** Fragments with @defer, beyond what differential.test.ts compares: what is executed, when, and in which result it comes. */
+/**
+ * Fragments with @defer, beyond the comparisons of differential.test.ts: which fields are executed, when, and in which result
+ * they are delivered.
+ */
 
 const resolved: string[] = [];
 beforeEach(() => void resolved.splice(0));

@@ -35,7 +35,7 @@ import { ofSource, propertyResolver } from '../../src/executor/known-resolvers.t
 import { ignoreRejections } from '../../src/executor/promises.ts';
 import { mergedData } from '../support/incremental-client.ts';
 
-/** A schema with everything that an executor has to get right, whose resolvers do anything, see `Outcomes`. */
+/** A schema with every feature that an executor must implement. Its resolvers may do anything, see `Outcomes`. */
 const schemaText = `
   interface Named { name: String must: String! }
   union Any = Thing | Leaf
@@ -69,24 +69,24 @@ const schemaText = `
   type Mutation { first: Thing second: Thing hard: Thing! number(n: Int): Int }
 `;
 const anySchema = buildSchema(schemaText);
-/** graphql's `execute` takes no schema with @defer. */
+/** graphql's `execute` accepts no schema with @defer. */
 const deferSchema = buildSchema(
   `${schemaText} directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT`,
 );
 
 /**
- * What resolvers do, by the seed and the place in the answer: values, errors, nulls and values of a wrong type, at once
- * or later. What comes later comes one by one, in the order in which it was asked for, so that executors that take
- * another number of steps see the same.
+ * The results of resolvers, determined by the seed and the place in the answer: values, errors, nulls and values of a wrong type,
+ * at once or later. Later results come one by one, in the order in which they were requested, so that executors with different
+ * numbers of steps get the same results.
  */
 class Outcomes {
   readonly #seed: string;
   readonly #ignoresRejections: boolean;
   readonly #waiting: (() => void)[] = [];
-  /** The places that were asked for, in their order. */
+  /** The places that were requested, in order. */
   readonly asked: string[] = [];
 
-  /** `ignoresRejections` for graphql's own executor, which forgets what comes after its answer. */
+  /** `ignoresRejections`: for graphql's own executor, which does not handle rejections after its answer. */
   constructor(seed: string, { ignoresRejections = false } = {}) {
     this.#seed = seed;
     this.#ignoresRejections = ignoresRejections;
@@ -98,7 +98,7 @@ class Outcomes {
     return this.#maybeLater(place, () => this.#valueOf(info.returnType, place));
   }
 
-  /** What a property of a record holds, or its method returns. */
+  /** The value of a record's property, or the result of its method. */
   read(type: GraphQLOutputType, place: string): unknown {
     this.asked.push(place);
     return this.#maybeLater(place, () => this.#valueOf(type, place));
@@ -152,12 +152,12 @@ class Outcomes {
       try {
         while (items.length < count) items.push(makeItem(items.length));
       } catch (error) {
-        // No executor is ever given these.
+        // No executor receives these promises, so nobody handles their rejections.
         ignoreRejections(items);
         throw error;
       }
       if (dice !== 4 && dice !== 5) return items;
-      // Only in arrays does an executor of bankql look for rejections that nobody awaits.
+      // bankql's executor handles the rejections that nobody awaits only in arrays.
       ignoreRejections(items);
       return dice === 4 ? new Set(items) : items.values();
     }
@@ -175,7 +175,7 @@ class Outcomes {
 const typeOf = (field: string): GraphQLOutputType =>
   anySchema.getField(Object(anySchema.getType('Thing')), field)?.type ?? expect.fail(`there is no ${field}`);
 
-/** An object whose properties are read; each read is noted. */
+/** An object that records each read of a property. */
 class AnyRecord {
   readonly #outcomes: Outcomes;
   readonly #place: string;
@@ -210,7 +210,7 @@ class AnyRecord {
   method = () => this.#read('method');
 }
 
-/** The fields whose resolvers only read; `method` has the default resolver. */
+/** The fields whose resolvers only read a property; `method` has the default resolver. */
 const readers: Readonly<Record<string, (source: never) => unknown>> = {
   read: propertyResolver('read'),
   mustRead: ofSource((source: AnyRecord) => source.mustRead),
@@ -264,7 +264,7 @@ const anyOperation = (defers: boolean) =>
       return texts.length === 0 ? '' : `(${texts.join(', ')})`;
     };
 
-    // A name in the answer says which field it is, so that what is selected twice can be merged.
+    // The name of a field in the answer identifies the field, so that repeated selections can be merged.
     const fieldOf = (field: GraphQLField<unknown, unknown>, depth: number, prefix: string) => {
       const given = argumentsOf(field);
       const name = `${prefix}${field.name}${given.replaceAll(/\W/g, '_')}: `;
@@ -274,7 +274,7 @@ const anyOperation = (defers: boolean) =>
       return `${alias}${field.name}${given}${directive()}${below}`;
     };
 
-    // A fragment that is deferred has fields of its own: what it shares with others is delivered earlier here than by graphql.
+    // A deferred fragment has fields that no other selection has, because bankql delivers shared fields earlier than graphql.
     const selectionOf = (type: GraphQLNamedType, depth: number, prefix: string): string => {
       const count = draw(fc.integer, { min: 1, max: 3 });
       const texts = Array.from({ length: count }, (): string => {
@@ -320,7 +320,7 @@ const rules = specifiedRules.filter(
   (rule) => rule !== NoUnusedVariablesRule && rule !== NoUnusedFragmentsRule,
 );
 
-/** graphql has four sentences for a schema that is wrong; one is enough. */
+/** graphql has four messages for an invalid schema; they count as equal. */
 const ofSchema = /^(Runtime Object type|Abstract type) .*/;
 
 const told = ({ data, errors }: ExecutionResult) => ({
@@ -328,12 +328,12 @@ const told = ({ data, errors }: ExecutionResult) => ({
   errors: errors?.map(({ message, path, locations }) => ({
     message: message.replace(ofSchema, '$1').replace('Runtime Object type', 'Abstract type'),
     path,
-    // An error of bankql shows three of them, however many nodes select the field.
+    // An error of bankql has at most three locations, however many nodes select the field.
     locations: locations?.slice(0, 3),
   })),
 });
 
-/** What both executors answer, and what they asked for; null where the operation is not valid. */
+/** The answers of both executors, and the places that they requested; null if the operation is invalid. */
 async function both({ document: text, variables }: AnyOperation, seed: string) {
   const document = parse(text);
   const [fault] = validate(anySchema, document, rules);
@@ -355,7 +355,7 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
   });
   const outcomes = new Outcomes(seed);
   const first = await executePrepared(prepared, outcomes, values);
-  // Once more: a plan that has been used is the same plan.
+  // Executed again: a prepared operation can be used repeatedly.
   const second = await executePrepared(prepared, new Outcomes(seed), values);
   return { expected, reference, first, outcomes, second };
 }
@@ -376,7 +376,7 @@ test('400 operations are answered as by graphql: the same data, errors, places a
     }),
     { numRuns: 400, endOnFailure: true },
   );
-  // The rest is not valid GraphQL: fields of one name that cannot be merged.
+  // The other operations are invalid: they have fields of one name that cannot be merged.
   expect(compared).toBeGreaterThan(320);
   expect(failed).toBeGreaterThan(80);
 });
@@ -396,7 +396,7 @@ async function payloadsOf(result: ResultsOfGraphql | Fragments): Promise<object[
   return payloads;
 }
 
-/** The data that all results make together, and their errors, in any order. */
+/** The data of all results together, and their errors, in any order. */
 async function wholeOf(
   result: ExecutionResult | ResultsOfGraphql | Fragments,
 ): Promise<{ data: string; errors: string[]; failed: string[]; results: number }> {
@@ -427,7 +427,7 @@ async function wholeOf(
   };
 }
 
-/** A result in the form of 2022 as one whose parts have ids. */
+/** Converts a result in the form of 2022 to one whose parts have ids. */
 function withIds(payload: { incremental?: readonly { path?: unknown; data?: unknown }[] }): object {
   const parts = payload.incremental?.filter(({ path }) => path !== undefined) ?? [];
   if (parts.length === 0) return payload;
@@ -441,7 +441,7 @@ function withIds(payload: { incremental?: readonly { path?: unknown; data?: unkn
 const linesOf = (errors: Told): string[] =>
   (errors ?? []).map(({ message, path }) => `${path?.join('.')} ${message}`).sort();
 
-/** Fields of fragments come in the order in which they are delivered. */
+/** The fields of fragments come in the order of their delivery, so objects are compared without it. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

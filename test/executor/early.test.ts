@@ -5,7 +5,7 @@ import { earlyResolver, keepEarlyResults } from '../../src/executor/known-resolv
 import { argumentsOf, selectedFields, subselectionOf } from '../../src/executor/selection.ts';
 import { prepare, schemaOf } from '../support/both-executors.ts';
 
-/** Fields that are resolved before their object is there: each once, and without a trace if the object is null. */
+/** Fields that are resolved before their object is read. Each is resolved once, and leaves no error if the object is null. */
 
 const resolved: string[] = [];
 beforeEach(() => void resolved.splice(0));
@@ -48,7 +48,7 @@ const schema = schemaOf(
         await turn();
         throw new Error('no item');
       }),
-    // A plugin that makes another object of the one that was read.
+    // A plugin that replaces the object that was read by another one.
     'Query.other': async (_source, _args, _context, info) => ({
       ...(await item(info, async () => turn({ name: 'there' }))),
     }),

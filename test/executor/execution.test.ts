@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 
-/** When fields are resolved and how they end, beyond what differential.test.ts draws. */
+/** The order in which fields are resolved, and how executions end: cases that differential.test.ts does not generate. */
 
 describe('order', () => {
   const log: string[] = [];
@@ -53,7 +53,7 @@ describe('order', () => {
   const logOf = async (text: string) => {
     log.length = 0;
     const answer = await prepare(schema, text).run();
-    // What goes on behind the answer's back shows now.
+    // Work that continues after the answer would be visible now.
     for (let more = 0; more < 5; more++) await turn();
     const own = log.splice(0);
     return { answer, own };
@@ -99,7 +99,7 @@ describe('order', () => {
     expect(atOnce.own).toEqual(['now']);
     expect(atOnce.answer.data).toBeNull();
     const later = await logOf('{ a: step(name: "a") { below { name } } hard later { name } }');
-    // What had begun ends; nothing below it begins.
+    // Resolvers that have begun run to their end; nothing below them begins.
     expect(later.own).toEqual(['a begins', 'a ends', 'below', 'later']);
     expect(told(later.answer)).toMatchObject({
       data: 'null',

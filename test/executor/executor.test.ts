@@ -5,7 +5,7 @@ import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 import { keptMegabytes } from '../support/memory.ts';
 
-/** What is prepared once and run many times: what differential.test.ts does not come across, or does not look at. */
+/** Operations that are prepared once and executed many times: cases that differential.test.ts does not generate or compare. */
 
 const messagesOf = ({ errors = [] }: ExecutionResult) => errors.map(({ message }) => message);
 
@@ -118,7 +118,7 @@ test('eight combinations of conditions are compiled once each, however they take
   for (let bits = 0; bits < 8; bits++) expect(await compilesFor(bits)).toBe(true);
   for (let round = 0; round < 3; round++)
     for (let bits = 0; bits < 8; bits++) expect(await compilesFor(bits)).toBe(false);
-  // A ninth takes the place of the one that was not used for the longest time.
+  // A ninth plan replaces the one that was not used for the longest time.
   expect(await compilesFor(0)).toBe(false);
   expect(await compilesFor(8)).toBe(true);
   expect(await compilesFor(0)).toBe(false);
@@ -164,7 +164,7 @@ describe('arguments', () => {
       for (const other of objects.slice(at + 1))
         expect([...own].filter((args) => other.has(args))).toEqual([]);
     expect(rounds[2]).toEqual(rounds[0]);
-    // Both records of the list are given the same.
+    // Both records of the list get the same object.
     for (const [at, own] of objects.entries()) expect(own.size).toBe((rounds[at]?.length ?? 0) - 1);
   });
 
@@ -231,7 +231,7 @@ describe('one plan, run many times at once', () => {
         ),
     },
   );
-  /** What look-ahead takes of it. */
+  /** The part of `info` that look-ahead uses. */
   const infoOf = ({ schema, fragments, variableValues }: GraphQLResolveInfo) => ({
     schema,
     fragments,

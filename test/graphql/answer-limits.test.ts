@@ -9,12 +9,12 @@ import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transfer } from '../support/payment-client.ts';
 import { branchesOf } from '../support/records.ts';
 
-/** What an operation may make of little: how large its answer is, and how many errors are in it. */
+/** The limits on how large an answer a small operation can produce, and how many errors. */
 
 const times = (count: number, make: (index: number) => string, separator = ' ') =>
   Array.from({ length: count }, (_, index) => make(index)).join(separator);
 
-/** A bank of 26 branches, whose accounts are there as well. */
+/** A bank of 26 branches, which also has accounts. */
 async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
   const fixture = await startBankqlFixture(options);
   const body = branchesOf(26, (n) => ({ bank: 'BANK', id: `branch-${n}`, name: `Branch ${n}` }));
@@ -42,7 +42,7 @@ async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
   return { ...fixture, send, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() };
 }
 
-/** Branches of the bank of the branches of the bank …; `alias` is their name in the answer. */
+/** Branches of the bank of the branches of the bank …; `alias` is the name in the answer. */
 const nested = (levels: number, alias = 'bank', leaf = 'name'): string =>
   levels === 0 ? leaf : `${alias}: bank { branches { nodes { ${nested(levels - 1, alias, leaf)} } } }`;
 
@@ -71,7 +71,7 @@ describe('an answer that would be too large is one small error', () => {
 
   test('and the largest that may be is answered, whole', async () => {
     await using branches = await startBranches({ answerLimits: { values: 55, bytes: 100_000 } });
-    // bank, branches, nodes, and of each of the 26 entries itself and its name.
+    // The values are bank, branches, nodes, and for each of the 26 entries the entry and its name.
     const query = '{ bank { branches { nodes { name } } } }';
     const { result } = await branches.send(query);
     expect(result.errors).toBeUndefined();
@@ -96,7 +96,7 @@ describe('an answer that would be too large is one small error', () => {
 });
 
 describe('what a mutation did is told where its answer is too large', () => {
-  /** 26 × 26 × 26 branches, of each of which five values are asked. */
+  /** 26 × 26 × 26 branches, with five values of each. */
   const explosion = nested(
     3,
     'bank',
@@ -154,7 +154,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     expect(branches.bankql.audit).toEqual([]);
   });
 
-  // The states of all codes: one-payment-rule.test.ts.
+  // one-payment-rule.test.ts tests the states of all codes.
   test.each([
     [503, 'UNKNOWN', 'OUTCOME_UNKNOWN'],
     [401, 'NOT_SENT', 'UNAUTHENTICATED'],
@@ -263,7 +263,7 @@ describe('ids of nodes', () => {
 });
 
 describe('a bounded result', () => {
-  /** What is answered where a result cannot be sent as it is. */
+  /** The answer if a result cannot be sent unchanged. */
 
   const answerOf = createRespond({}, (error) => ({ data: { unexpected: String(error) } }));
   const serialize = (result: ExecutionResult, mediaType: 'application/json') =>
@@ -301,7 +301,7 @@ describe('a bounded result', () => {
   });
 
   test('its JSON may have so many bytes in UTF-8, and none more', () => {
-    // {"data":{"t":"…"}} is 17 bytes without its text.
+    // {"data":{"t":"…"}} has 17 bytes without its text.
     const body = (text: string) =>
       JSON.parse(String(serialize(resultOf({ t: text }), 'application/json').body));
     expect(body('a'.repeat(83)).data).toEqual({ t: 'a'.repeat(83) });

@@ -3,14 +3,14 @@ import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { type BankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
 
-/** bankql in front of a bank that has everything, with three REST calls for an operation. */
+/** bankql in front of a bank that has every record, with three REST calls for each operation. */
 async function startLimited() {
   const fixture = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 3 } });
   fixture.bank.otherwise(anyAnswer);
   return fixture;
 }
 
-/** How many calls arrive for an operation, and with which codes it is answered. */
+/** The number of calls that reach the bank for an operation, and the error codes of its answer. */
 async function outcomeOf({ bank, ask }: BankqlFixture, query: string, variables?: object) {
   bank.calls.length = 0;
   const { errors = [] } = await ask<unknown, unknown>(query, variables);

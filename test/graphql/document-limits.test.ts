@@ -24,10 +24,10 @@ const times = (count: number, make: (index: number) => string, separator = ' ') 
 const nested = (levels: number) =>
   `{ bank { account(accountId: "a") { ${'otherAccount(otherAccountId: "o") { account { '.repeat(levels)} label ${'} } '.repeat(levels)} } } }`;
 
-/** Two more fields at the root with each fragment. */
+/** Each fragment adds two fields at the root. */
 const fanOut = `{ ...F0 } ${times(25, (index) => `fragment F${index} on Query { a${index}: __typename ...F${index + 1} b${index}: node(id: "x") { ...N${index} } }`)}
   fragment F25 on Query { __typename } ${times(25, (index) => `fragment N${index} on Node { id }`)}`;
-/** Doubles with each fragment: 2^17 fields out of less than 2 kB. */
+/** Each fragment doubles the number of fields: 2^17 fields in less than 2 kB. */
 const doubling = `query { bank { ...F0 } } ${times(17, (index) => `fragment F${index} on Bank { bankId ...G${index} ...H${index} } fragment G${index} on Bank { ...F${index + 1} } fragment H${index} on Bank { ...F${index + 1} }`)} fragment F17 on Bank { bankId }`;
 
 describe('refused with one error, under 1 kB, before any call', () => {
@@ -82,7 +82,7 @@ test('what is as large as it may be is answered', async () => {
   const aliases = `{ bank { ${times(30, (index) => `a${index}: bankId`)} } }`;
   expect((await bankql.ask(aliases)).errors).toBeUndefined();
   expect((await bankql.ask(getIntrospectionQuery())).errors).toBeUndefined();
-  // As gateways send 50 delegations in one request: an alias for each, beside those of the client's own query.
+  // Gateways send 50 delegations in one request, with an alias for each in addition to the aliases of the client's query.
   const own = times(30, (index) => `a${index}: bankId`);
   const delegated = times(49, (index) => `_${index}_bank: bank { bankId }`);
   const { data, errors } = await bankql.ask<object, object>(

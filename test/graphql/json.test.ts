@@ -11,7 +11,7 @@ const operation = { caller: nobody };
 const chunksOf = async (value: unknown, chunkSize: number) =>
   (await jsonInSlices(value, 1e9, operation, chunkSize)) ?? [];
 
-/** Compared by length and place first: a difference of long texts would fill the screen. */
+/** Compares length and position first, because the difference of long texts would fill the screen. */
 async function expectSame(value: unknown, chunkSize: number): Promise<void> {
   const expected = JSON.stringify(value);
   const json = String(Buffer.concat(await chunksOf(value, chunkSize)));
@@ -21,7 +21,7 @@ async function expectSame(value: unknown, chunkSize: number): Promise<void> {
 
 const texts = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 100 }),
-  // Includes surrogates that stand alone.
+  // The texts include unpaired surrogates.
   fc
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 90 })
     .map((units) => String.fromCharCode(...units)),
@@ -79,7 +79,7 @@ test('its chunks are no longer than they may be, and a piece of it; a longer tex
 });
 
 test('others are served between its chunks once time is used up, of a long list and of an object of many members alike', async () => {
-  // Each look at the clock takes 10 ms: each chunk has an iteration of the event loop of its own.
+  // Each reading of the clock takes 10 ms, so each chunk has its own iteration of the event loop.
   await idleSlices();
   let now = clock.real();
   clock.now = () => (now += 10);

@@ -136,7 +136,9 @@ describe('effects of mutations', () => {
     },
   };
 
-  /** What an answer without data tells of a payment that failed: whoever reads that its key is free may pay again. */
+  /**
+   * The statement of an answer without data about a payment that failed. A client that reads that the key is free may pay again.
+   */
 
   async function toldAfter(error: Error) {
     const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });

@@ -50,7 +50,7 @@ describe('a manifest', () => {
     const { texts, parsed } = await load(manifest);
     expect([...texts]).toEqual([[id, branches]]);
     expect([...parsed.keys()]).toEqual([branches]);
-    // As editors on Windows save it.
+    // In the form in which editors on Windows save it.
     expect([...(await load(`\uFEFF${JSON.stringify(manifest)}\r\n`)).texts]).toEqual([[id, branches]]);
   });
 
@@ -119,7 +119,7 @@ describe('a folder of manifests', () => {
       else await writeFile(join(path, name), typeof content === 'string' ? content : JSON.stringify(content));
     return { path, loaded: loadPersistedDocuments(path, { documentLimits, introspection: false }) };
   };
-  /** The lines of the refusal, without what all of them begin with. */
+  /** The lines of the refusal, without their common beginning. */
   const refusalOf = async (files: Readonly<Record<string, unknown>>) => {
     const { path, loaded } = await loadAll(files);
     const message = await loaded.then(() => '', messageOf);

@@ -1,7 +1,9 @@
 import { describe } from 'vitest';
 import { pluginsOfAll } from '../support/bankql.ts';
 
-/** What holds for an operation in one function (yoga.ts) holds in yoga's pipeline too, which any plugin switches on. */
+/**
+ * Everything that holds for an operation in one function (yoga.ts) also holds in yoga's pipeline, which any plugin switches on.
+ */
 
 pluginsOfAll.push({});
 
@@ -9,7 +11,7 @@ describe('with a plugin', async () => {
   await import('./answer-limits.test.ts');
   await import('./call-limit.test.ts');
   await import('./document-limits.test.ts');
-  await import('./explain.test.ts');
+  await import('./explain-calls.test.ts');
   await import('./one-payment-rule.test.ts');
   await import('./persisted-documents.test.ts');
   await import('../http/errors-page.test.ts');

@@ -7,7 +7,7 @@ import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { credentials } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
-/** Promise 22: what plugins of yoga and Envelop make of an operation is what is executed. */
+/** Promise 22: bankql executes an operation as plugins of yoga and Envelop have changed it. */
 
 const query = '{ bank { account(accountId: "A") { label balance { amount } owners { legalName } } } }';
 
@@ -20,7 +20,7 @@ async function withPlugins(...plugins: readonly Plugin[]) {
 const forbidden = () =>
   new GraphQLError('Only tellers see balances.', { extensions: { code: 'NOT_A_TELLER', role: 'teller' } });
 
-/** A permission plugin as people write it: a copy of the schema whose resolvers ask the context first. */
+/** A usual permission plugin: it copies the schema, and its resolvers check the context first. */
 const permissions: Plugin = {
   onSchemaChange({ schema, replaceSchema }) {
     if (seen.has(schema)) return;
@@ -67,7 +67,7 @@ test('a plugin that replaces the schema decides what is valid and what is resolv
       extensions: { code: 'NOT_A_TELLER', role: 'teller' },
     },
   ]);
-  // The field that the plugin's schema does not have.
+  // This is the field that the plugin's schema lacks.
   expect(failuresOf(await guarded.ask('{ bank { account(accountId: "A") { bankId } } }'))).toEqual([
     'request GRAPHQL_VALIDATION_FAILED',
   ]);

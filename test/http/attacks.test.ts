@@ -23,9 +23,10 @@ import { testFolder } from '../support/test-folder.ts';
 import { until } from '../support/waits.ts';
 
 /**
- * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
- * bounded, its memory too, and a good caller is answered meanwhile. A good caller's wait is measured in the
- * process's own processor time, while this process could read the answer: that does not depend on what else the machine does.
+ * Requests that once stopped bankql, used too much memory or delayed others, sent to a process over its socket. The process
+ * survives, the answer and the memory are bounded, and a good caller is answered in the meantime. The good caller's wait is
+ * measured in processor time of the bankql process, while this process could read the answer, so it does not depend on other work
+ * of the machine.
  */
 const megabyte = 1024 * 1024;
 const worstWorkMs = 300;
@@ -50,10 +51,10 @@ const manyBranches = JSON.stringify(
   })),
 );
 
-/** The bank's slow answers, until a test lets them go. */
+/** Holds the bank's slow answers until a test releases them. */
 const slow = { released: Promise.withResolvers<void>() };
 
-/** What the bank does, by the name of the bank in the path. */
+/** The behaviour of the bank, by the name of the bank in the path. */
 const banks: Readonly<Record<string, Act>> = {
   good: reply(200, branches),
   long: reply(200, longBranches),
@@ -68,7 +69,7 @@ const banks: Readonly<Record<string, Act>> = {
   },
   talkative: reply(400, JSON.stringify({ message: `${'x'.repeat(9_990)}${key} is not known` })),
 };
-/** The bank `hanging`, as any other name, gets no answer. */
+/** The bank `hanging`, like any other name, gets no answer. */
 const bank = await startFaultyBank((socket) => {
   const [, name = ''] = /\/banks\/([^/ ]+)/.exec(lineOf(bank.requests.at(-1) ?? '')) ?? [];
   (banks[name] ?? hang)(socket);
@@ -85,7 +86,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'debug',
   };
   bankql = await AttackedProcess.start(environment);
-  // What is compiled at the first requests is nobody's attack.
+  // Compilation at the first requests does not count as the effect of an attack.
   for (let n = 0; n < 20; n++) {
     await bankql.ask(operation('{ bank { branches { nodes { name } } } }'), good);
     await bankql.ask(operation(nodesOf(1)));
@@ -96,7 +97,7 @@ afterAll(async () => {
   await bank.close();
 });
 
-/** Lists in lists, each name as long as one may be. */
+/** Nested lists, in which each name has the maximum length. */
 function nested(levels: number, aliasLength: number): string {
   const alias = (level: number) => `${'a'.repeat(aliasLength)}${level}: `;
   let text = '{ __typename }';
@@ -105,7 +106,7 @@ function nested(levels: number, aliasLength: number): string {
   return text;
 }
 
-/** A hundred ids of accounts that nobody has, for fields that fail because nobody says who asks. */
+/** A hundred ids of accounts that do not exist, for fields that fail because the caller has no credentials. */
 const ids = (first: number) =>
   Array.from({ length: 100 }, (_, n) =>
     JSON.stringify(encodeGlobalId('Account', JSON.stringify(['good', `a${first + n}`, 'owner']))),
@@ -160,7 +161,7 @@ test.each(attacks)(
   async (_, query, headers, most) => {
     const body = operation(query);
     const answered: Answered[] = [];
-    // A payment of somebody else is under way meanwhile, and is told how it ends.
+    // Another caller's payment is in progress in the meantime, and gets its answer.
     const paid = pay(bankql.url, transfer(crypto.randomUUID(), { bankId: 'late' }));
     const { worstWork, grownMegabytes } = await bankql.during(
       () =>
@@ -179,7 +180,7 @@ test.each(attacks)(
 );
 
 test('300 connections that ask for 7 MB each and never read', async () => {
-  // Fewer at a time and a shorter deadline than by default, so that the test is over soon.
+  // Fewer requests at a time and a shorter deadline than by default, so that the test ends soon.
   await using flooded = await AttackedProcess.start({
     ...environment,
     STATE_URL: 'memory:',
@@ -195,7 +196,8 @@ test('300 connections that ask for 7 MB each and never read', async () => {
     most = Math.max(most, bytes);
     return bytes;
   };
-  // All claim their names at one address: the good caller has to be served, which `during` checks, and how soon is not promised.
+  // All callers send their names from one address. The good caller must be served, which `during` checks; how soon is not
+  // promised.
   const { grownMegabytes } = await flooded
     .during(async () => {
       for (let n = 0; n < 300; n++) {
@@ -205,7 +207,7 @@ test('300 connections that ask for 7 MB each and never read', async () => {
         if (n % 50 === 0) await unread();
       }
       await expect.poll(unread).toBeGreaterThan(3 * megabyte);
-      // All of them are connected still: what they hold goes because the server ends them.
+      // All clients are still connected. Their answers are released because the server closes the connections.
       await expect.poll(unread).toBe(0);
     }, good)
     .finally(() => {
@@ -214,14 +216,14 @@ test('300 connections that ask for 7 MB each and never read', async () => {
   expect(flooded.isAlive).toBe(true);
   expect(most).toBeLessThanOrEqual(50 * megabyte);
   expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
-  // The requests of the connections that have just ended may still be under way.
+  // The requests of the connections that have just ended may still be in progress.
   await expect.poll(() => flooded.metric('bankql_held{resource="requests"}')).toBe(0);
   expect((await flooded.ask(operation('{ __typename }'), good)).status).toBe(200);
 });
 
 /**
- * Sends 20 requests to a process that takes two of a caller at once; the statuses of all but two, which stay under way until the
- * others are answered.
+ * Sends 20 requests to a process that accepts two at a time from a caller. Returns the statuses of all but two, which are
+ * answered last.
  */
 async function statusesOf(
   requestOf: (n: number) => readonly [target: string, headers: Record<string, string>],
@@ -297,7 +299,7 @@ test('payments that the bank answers with 401 leave no record, and one with a cu
   const records = await store.search({});
   await store.close();
   expect(records.filter(({ accountId }) => /^(refused|long)-/.test(accountId))).toEqual([]);
-  // Of each of the eight two lines of the audit log, one about the call, one about the refusal and one about the operation.
+  // For each of the eight payments, the log has two audit lines, and lines about the call, the refusal and the operation.
   expect(bankql.process.output().length - logged).toBeLessThan(40_000);
 });
 
@@ -327,11 +329,11 @@ test.each(['slow', 'hanging'])(
       );
       await until(() => bank.requests.some((request) => lineOf(request).includes(`/${name}/customers/`)));
       for (let n = 0; n < 50; n++) {
-        // Each of another bank, so that nothing is shared or kept: as many calls.
+        // Each request reads from another bank, so that no call is shared or cached: there are as many calls as requests.
         const query = `{ bank(bankId: "good") { branches(filter: { id: "${n}" }) { totalCount } } }`;
         others.push(await patient.ask(operation(query), of(`r-${n}`)));
       }
-      // None of them was behind a slow one.
+      // None of the requests waited for a slow one.
       slow.released.resolve();
       if (name === 'slow') await Promise.all(asked);
     }, good);

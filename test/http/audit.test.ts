@@ -8,7 +8,7 @@ import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** The public audit suite of GraphQL over HTTP, against the server as it is served. */
+/** The public audit suite of GraphQL over HTTP, run against the complete server. */
 
 let fixture: ServerFixture;
 beforeAll(async () => {
@@ -41,7 +41,7 @@ test('a cookie is no credential, and no origin is let in', async () => {
 });
 
 describe('introspection', () => {
-  /** Tools read the schema with queries of their own, and most without credentials. */
+  /** Tools read the schema with their own queries, most of them without credentials. */
 
   const everything = {
     descriptions: true,
@@ -52,7 +52,7 @@ describe('introspection', () => {
     oneOf: true,
   } satisfies IntrospectionOptions;
 
-  /** Apollo Rover's, which asks for more levels of a type than graphql does by default. */
+  /** The query of Apollo Rover, which selects more levels of a type than graphql's own query. */
   const typeRef = (levels: number): string =>
     levels === 0 ? 'kind name' : `kind name ofType { ${typeRef(levels - 1)} }`;
   const rover = `query GraphIntrospectQuery {

@@ -65,7 +65,7 @@ test('bytes that are no UTF-8 are refused', () => {
   expect(() => parseBodyParams(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('The body is not JSON in UTF-8.');
   for (const bytes of ['%ff', '%C3', '%c3%28', '%ED%A0%80'])
     expect(() => parseUrlParams(`/graphql?query=${bytes}`)).toThrow('The query of the URL is not UTF-8.');
-  // U+FFFD itself, and a sign that encodes nothing, are text.
+  // U+FFFD itself, and a percent sign that encodes nothing, are text.
   expect(parseUrlParams('/graphql?query=%EF%BF%BD 100%')).toEqual({ query: '\uFFFD 100%' });
 });
 
@@ -81,7 +81,7 @@ test('a URL asks by its query', () => {
     extensions: undefined,
   });
   expect(parseUrlParams('/graphql')).toEqual({});
-  // A byte order mark in front of JSON is dropped.
+  // A byte order mark before JSON is dropped.
   expect(parseUrlParams('/graphql?variables=%EF%BB%BF{}')).toEqual({ variables: {} });
   expect(() => parseUrlParams('/graphql?variables={')).toThrow('The URL\'s "variables" is not JSON.');
   const deep = '['.repeat(32) + ']'.repeat(32);
@@ -113,7 +113,7 @@ describe('the header Accept', () => {
 });
 
 describe('over a socket', () => {
-  /** What is answered to these pieces, each sent a while after the one before it. */
+  /** Sends these pieces with a pause between them, and returns the answer. */
   async function send(url: string, pieces: readonly string[]): Promise<string> {
     const socket = connectTo(url).setNoDelay().setEncoding('utf8');
     for (const piece of pieces) {

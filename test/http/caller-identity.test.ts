@@ -5,7 +5,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { bearerToken } from '../../src/http/auth/jwt.ts';
 
-/** However callers write their credentials down, each is counted as one caller, and as nobody else. */
+/** However a caller writes its credentials, it is counted as one caller, and not as another. */
 
 const value = fc.constantFrom('a', 'b', 'a b', 'A', '%61', 'a\n', '', 'x'.repeat(256), 'ö');
 const named = (name: string) =>
@@ -51,7 +51,7 @@ test.each([
   'two requests of a peer are one caller’s exactly if their credentials are; key %s, proven %s',
   (key, areProven) => {
     const identify = authenticateByHeaders(key, areProven);
-    /** Who is counted, and what the bank is shown; null if the request is refused. */
+    /** The identity that is counted, and the credentials that the bank receives; null if the request is refused. */
     const callerOf = (incoming: Parameters<typeof identify>[0]) => {
       try {
         const { identity, ...shown } = identify(incoming, '') as Credentials;
@@ -67,7 +67,8 @@ test.each([
         if (a === null || b === null) return;
         const isSame = isDeepStrictEqual(a.shown, b.shown);
         if (isSame) same++;
-        // The bank tells the callers of one operator's key apart by the two others, and one who shows neither brings a key.
+        // With the operator's key, the bank distinguishes callers by the two other credentials. A caller without them must bring
+        // a key.
         if (key === null) expect(isDeepStrictEqual(a.identity, b.identity)).toBe(isSame);
         else if (!isSame) expect(isDeepStrictEqual(a.identity, b.identity)).toBe(false);
       }),
@@ -129,7 +130,7 @@ test('a token is what it signs: no other spelling of its signature is another ca
   const [signed, signature] = ['e30.YQ', `${'A'.repeat(83)}-_g`];
   const of = (token: string) => ({ url: '/graphql', rawHeaders: ['Authorization', `Bearer ${token}`] });
   expect(bearerToken(of(`${signed}.${signature}`))).toBe(`${signed}.${signature}`);
-  // One that nobody signed is still a token: whoever verifies it names its algorithm in the refusal.
+  // An unsigned token is still a token: the verifier names its algorithm in the refusal.
   expect(bearerToken(of(`${signed}.`))).toBe(`${signed}.`);
   const spellings = [
     `${signed}.${signature.replace('-', '+')}`,

@@ -11,15 +11,15 @@ import { clock } from '../support/monotonic-clock.ts';
 import { answerTo, connectTo } from '../support/requests.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
-/** What a connection is told of its end, and when it ends. */
+/** The announcements of the end of a connection, and the time at which it ends. */
 
 interface Answer {
   readonly connection: string | undefined;
-  /** Whether it came over a connection that was used before. */
+  /** Whether the answer came over a connection that was used before. */
   readonly isReused: boolean;
 }
 
-/** One client, which keeps its connection; a failure is its code. */
+/** A client that keeps its connection. A failure is reported as its code. */
 function createClient(url: string, localAddress?: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(localAddress && { localAddress }) });
   return {
@@ -38,7 +38,7 @@ function createClient(url: string, localAddress?: string) {
   };
 }
 
-/** A server that answers at once, except what asks it to wait for `release`. */
+/** A server that answers at once, except requests that wait for `release`. */
 async function startServer() {
   const waiting = Promise.withResolvers<ConnectionAwareResponse>();
   const listening = await listen('127.0.0.1', 0, ({ url }, response) => {
@@ -61,7 +61,7 @@ test('an answer that was under way when the drain began says that its connection
   listening.drain();
   await release();
   expect(await underWay).toEqual(ended);
-  // It still listens: who comes anew is answered, once a connection.
+  // The server still listens: a new client is answered, once a connection.
   expect(await client.ask('/')).toEqual({ connection: 'close', isReused: false });
   await listening.close();
   expect(await client.ask('/')).toBe('ECONNREFUSED');
@@ -112,7 +112,7 @@ test.each([
   async (_, isBehindProxy, pauseMs, third) => {
     let time = 0;
     clock.now = () => time;
-    // Nothing waits for a timer.
+    // No code waits for a timer.
     vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
     onTestFinished(() => {
       clock.now = clock.real;
@@ -139,7 +139,7 @@ test.each([
     const again = third === 'close' ? 'keep-alive false' : 'keep-alive true';
     const kept = 'keep-alive true';
     expect(said).toEqual(['keep-alive false', kept, `${third} true`, again, kept, `${third} true`]);
-    // One error for all of them: each would cost more than the rest of a refusal.
+    // All refusals share one error object, because creating one costs more than the rest of a refusal.
     expect(errors.size).toBe(1);
     vi.useRealTimers();
     await listening.close();
@@ -198,7 +198,7 @@ test.runIf(platform() === 'linux')(
     for (const client of greedy.slice(1, 4)) await client.ask('/');
     expect(capacity.sockets).toBe(4);
     expect(await greedy[4]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
-    // Two places become theirs: then no address has more than half.
+    // Two connections go to other addresses. After that, no address has more than half.
     for (const client of others.slice(0, 2))
       expect(await client.ask('/')).toEqual({ connection: 'keep-alive', isReused: false });
     expect(await others[2]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
@@ -218,7 +218,7 @@ test.runIf(platform() === 'linux')(
   },
 );
 
-/** A client that sends these requests at once; `release` answers the next one. */
+/** A client that sends these requests at once. `release` answers the next one. */
 async function startPipelined(paths: readonly string[], headers = '') {
   const asked: string[] = [];
   const waiting: [string, ConnectionAwareResponse][] = [];
@@ -237,7 +237,7 @@ async function startPipelined(paths: readonly string[], headers = '') {
     listening,
     socket,
     asked,
-    /** Answers the first of those that wait, or the last one. */
+    /** Answers the first waiting request, or the last one. */
     async release(
       which: 'first' | 'last' = 'first',
       change: (response: ConnectionAwareResponse) => void = () => {},
@@ -246,7 +246,7 @@ async function startPipelined(paths: readonly string[], headers = '') {
       change(response);
       response.writeHead(200, ['Content-Length', '2']).end(path);
     },
-    /** The path of each answer, and what it says of the connection. */
+    /** The path of each answer, and its `Connection` header. */
     answers: () =>
       [...received.matchAll(/Connection: (\S+)[\s\S]*?\r\n\r\n(\/.)/g)].map(
         ([, says, path]) => `${path} ${says}`,
@@ -360,7 +360,7 @@ test('no request is handled after an answer that says that the connection ends',
 test.each([
   ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n', [408]],
   ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{', [408]],
-  // Browsers open connections in advance: that is no request that cannot be read.
+  // Browsers open connections in advance, which must not count as unreadable requests.
   ['bytes', '', []],
 ])('a client whose %s do not arrive in time is cut off', async (_, begun, expected) => {
   const unreadable: number[] = [];

@@ -18,7 +18,7 @@ import { mergedData, payloadsOf, startReading } from '../support/incremental-cli
 import type { RecordedCall } from '../support/recording-bank.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** The example app's screens, with @defer wherever it may stand: the same data, from the same REST calls. */
+/** The example app's screens with @defer wherever it is allowed: they return the same data with the same REST calls. */
 
 const folder = join(import.meta.dirname, '../../examples');
 const variables = JSON.parse(readFileSync(join(folder, 'variables.json'), 'utf8'));
@@ -68,7 +68,7 @@ const directive = (name: string, label: string): DirectiveNode => ({
   ],
 });
 
-/** The document with every `each`th selection deferred, the first of each set left out. */
+/** The document with @defer on every `each`th selection, except the first of each set. */
 function deferred(document: DocumentNode, each: number): DocumentNode {
   let count = 0;
   const later = (node: SelectionNode): InlineFragmentNode => ({

@@ -7,9 +7,9 @@ import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createTestBankql, type Result, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { type Act, answer, type FaultyBank, reply, startFaultyBank } from '../support/faulty-bank.ts';
 
-/** It passes only where the bank lets it pass; there it is short. */
+/** The deadline passes only if the bank waits for it. These tests then use a short one. */
 const deadlineMs = 60_000;
-/** As in production, but for the time that it takes. */
+/** The settings of production, except for deadlines. */
 const asInProduction = {
   ...readConfig({}).bankLimits,
   retryShare: 0.1,
@@ -19,7 +19,7 @@ const asInProduction = {
   maxBodyBytes: 64 * 1024,
 };
 
-/** Texts that no other text of these tests holds. */
+/** Texts that occur nowhere else in these tests. */
 const secrets = {
   key: `key-${randomUUID()}`,
   provider: `provider-${randomUUID()}`,
@@ -75,7 +75,7 @@ async function ask(bankql: TestBankql, { document }: { readonly document: string
   return { result, code: codeOf(result) };
 }
 
-/** What is told to anybody: the caller's own answer may name the caller's own idempotency key. */
+/** Checks everything that is sent or logged. Only the caller's own answer may contain the caller's idempotency key. */
 async function expectNoSecrets(bankql: TestBankql, ...results: readonly Result<unknown>[]) {
   const answers = JSON.stringify(results, (name, value) => (name === 'idempotencyKey' ? undefined : value));
   const told = [
@@ -90,7 +90,7 @@ async function expectNoSecrets(bankql: TestBankql, ...results: readonly Result<u
   return told;
 }
 
-/** Ways to write a request's headers back. */
+/** Forms in which a bank may repeat a request's headers. */
 const echoes: readonly ((headers: string) => string)[] = [
   (headers) => JSON.stringify({ message: headers }),
   (headers) => JSON.stringify({ title: 'no', detail: headers, error: headers.toUpperCase().slice(0, 20) }),
@@ -122,7 +122,7 @@ describe.each([
         results.push((await ask(bankql, question)).result);
       }
     }
-    // An echo, and an answer whose status line and header names are what was asked.
+    // An echo, and an answer whose status line and header names are those of the request.
     const raw: readonly ((request: string) => string)[] = [
       (request) => request,
       (request) => `HTTP/1.1 403 ${request.replaceAll(/[\r\n]+/g, ' ')}\r\nContent-Length: 0\r\n\r\n`,
@@ -132,13 +132,13 @@ describe.each([
       bank.behave((socket) => void socket.write(echo(bank.requests.at(-1) ?? '')));
       results.push((await ask(bankql, question)).result);
     }
-    // The headers did reach the bank, and some of its text did reach the caller and the log.
+    // Makes sure that the headers did reach the bank, and some of its text did reach the caller and the log.
     const sent = bank.requests.join();
     expect(sent).toContain('authenticate' in options ? secrets.operatorKey : secrets.key);
     expect(sent).not.toContain(secrets.idempotencyKey);
     const told = await expectNoSecrets(bankql, ...results);
     expect(told).toContain('[redacted]');
-    // A refusal of a payment that quotes the request is no refusal that bankql knows.
+    // A refusal of a payment that quotes the request is not a refusal that bankql knows.
     const isPayment = question.what === 'a payment';
     expect(JSON.stringify(results).includes('[redacted]')).toBe(!isPayment);
   });

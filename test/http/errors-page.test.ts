@@ -8,7 +8,7 @@ import { type RecordingBank, startRecordingBank } from '../support/recording-ban
 import { postOf } from '../support/requests.ts';
 import { until } from '../support/waits.ts';
 
-/** Each code of docs/errors.md is answered as its row says. */
+/** Each code of docs/errors.md occurs as its row describes. */
 
 const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
 
@@ -19,9 +19,9 @@ interface Scene {
   readonly body?: object;
   readonly options?: Omit<TestOptions, 'bankUrl'>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the bank answers whatever it is asked. */
+  /** The bank's answer to every call. */
   readonly reply?: Answer;
-  /** Happens before the request. */
+  /** Runs before the request. */
   readonly before?: (
     ask: (query: string) => Promise<Result<unknown>>,
     bank: RecordingBank,
@@ -33,7 +33,7 @@ const hangs: Answer = () => 'hang';
 const pay = (key: string, amount = '10') =>
   `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "${key}" }) { payment { trackId } } }`;
 
-/** Begins a payment that the bank never answers: it is under way until the test closes the bank. */
+/** Begins a payment that the bank never answers. It is in progress until the test closes the bank. */
 async function payForever(key: string, ask: (query: string) => Promise<unknown>, bank: RecordingBank) {
   bank.otherwise(hangs);
   ask(pay(key)).catch(() => {});
@@ -123,7 +123,7 @@ async function firstError(code: ErrorCode) {
   await before?.((query) => bankql.ask(query), bank);
   const answer = await bankql.fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));
   const { errors = [] }: Result<unknown> = JSON.parse(await answer.text());
-  // The bank ends what it has not answered: bankql waits for it.
+  // The bank ends the calls that it has not answered, because bankql waits for them.
   await bank.close();
   return errors[0]?.extensions;
 }

@@ -9,7 +9,7 @@ import { capacityLimits } from '../support/capacity-limits.ts';
 import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Whatever fails, and wherever: it is that request's failure, which is answered, and the next one is served. */
+/** Any failure, in any place, affects only its own request: the request is answered, and the next one is served. */
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -29,7 +29,7 @@ const get = (fixture: ServerFixture, accept = 'application/json') =>
     signal: AbortSignal.timeout(60_000),
   });
 
-/** An answer that is longer than a string can be. */
+/** An answer that is longer than the maximum length of a string. */
 function tooLongToWrite() {
   const { stringify } = JSON;
   return vi.spyOn(JSON, 'stringify').mockImplementation((value: unknown, ...more: []) => {
@@ -159,7 +159,7 @@ describe('a mutation whose client leaves runs until it ends', () => {
     `${id}: updateBranch(input: { branchId: "${id}", changes: { name: "new" } }) {
       branch { bank { branches { nodes { branchId name bankId } } } } }`;
   const query = `mutation { ${update('A')} ${update('B')} }`;
-  /** Its answers have more values than an operation has without asking for more. */
+  /** The answers have more values than an operation may build without reserving more. */
   const list = Array.from({ length: 500 }, (_, index) => ({
     id: index === 0 ? 'A' : index === 1 ? 'B' : `${index}`,
     name: 'old',

@@ -17,7 +17,7 @@ import { claims, createKey, type Issuer, sign, startIssuer } from '../support/is
 import { branchOf } from '../support/records.ts';
 import { connectTo, postText } from '../support/requests.ts';
 
-/** Callers that stay within every limit, sent to a process with a small heap: others are served, and the process lives. */
+/** Callers that stay within every limit, with a process that has a small heap: others are served, and the process survives. */
 
 const many = JSON.stringify({
   branches: Array.from({ length: 1000 }, (_, n) => ({
@@ -28,7 +28,7 @@ const many = JSON.stringify({
   })),
 });
 const few = JSON.stringify({ branches: [branchOf({ id: 'b', name: 'B' })] });
-/** The calls for the bank `held`, which are answered when a test wants, and their paths in the order of arrival. */
+/** The calls for the bank `held`, which the test answers, and their paths in the order of arrival. */
 const held: Socket[] = [];
 const arrived: string[] = [];
 const bank = await startFaultyBank((socket) => {
@@ -63,13 +63,13 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
     NODE_OPTIONS: '--max-old-space-size=256',
     BANK_SUBSCRIPTION_KEY: 'the-operators-key',
     METRICS_PORT: '0',
-    // The bank `held` answers when a test wants, however long a busy machine takes until then.
+    // Longer than the test, because the test decides when the bank `held` answers.
     BANK_TIMEOUT_MS: '540000',
     ...environment,
   });
 const withTokens = () => issuer.variables;
 const withHeaders = () => ({ IDENTITY: 'headers' });
-/** Tokens of one login, each of which is different. */
+/** Different tokens of one login. */
 const tokensOf = (sub: string, count: number) =>
   Promise.all(Array.from({ length: count }, (_, n) => sign(key, claims({ sub, jti: `${sub}-${n}` }))));
 const byToken = (token: string) => ({ Authorization: `Bearer ${token}` });
@@ -84,7 +84,7 @@ function send(process: AttackedProcess, headers: Record<string, string>, body: s
   sockets.push(socket);
 }
 
-/** Waits until that many connections have been made, and all that came with them has been looked at. */
+/** Waits until this number of connections has been made, and their data has been read. */
 async function settled(process: AttackedProcess): Promise<void> {
   await Promise.all(sockets.map((socket) => (socket.connecting ? once(socket, 'connect') : null)));
   for (let n = 0; n < 3; n++) await fetch(`${process.url}/health`);
@@ -135,12 +135,12 @@ test('100 requests for large answers at the same time do not end the process, an
   );
   expect(bankql.isAlive).toBe(true);
   expect(refused).toBe(0);
-  // Those over a caller's share are refused; the others are answered, or told that it is too much.
+  // Requests above a caller's share are refused. The others are answered, possibly with the error that there is too much to do.
   expect(statuses).toHaveLength(100);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
 });
 
-/** A request that reads so many customers of the bank `held`. */
+/** A request that reads this number of customers of the bank `held`. */
 const readsOf = (name: string, count: number) => {
   const fields = Array.from(
     { length: count },
@@ -173,7 +173,7 @@ test('100 names that one address invents do not keep the calls of another addres
 });
 
 test('a burst of 100 logins, each with an operation of 20 calls, is answered, and so are single reads beside it', async () => {
-  // Each call of the burst has to wait for 8 places, of which one caller may have 4.
+  // Each call of the burst has to wait for one of 8 connections, of which one caller may have 4.
   await using bankql = await start({ BANK_CONNECTIONS: '8', ...withHeaders() });
   const burst = Array.from({ length: 100 }, (_, n) =>
     bankql.ask(readsOf(`burst-${n}`, 20), byHeader(`login-${n}`)),
@@ -221,7 +221,7 @@ describe('operations that wait', () => {
       const holder = createTestHolder();
       const asked = engine.execute({ query: getIntrospectionQuery() }, { credentials, holder });
       holder.isAbandoned = hasLeft;
-      // It has begun, and goes on only when there is time.
+      // The operation has begun, and continues only when there is time.
       while (slices.hasTime);
       return asked;
     };
@@ -231,7 +231,7 @@ describe('operations that wait', () => {
     expect((await ask(false)).errors).toBeUndefined();
     long.mockReturnValueOnce(true).mockReturnValueOnce(false);
     expect(await ask(true)).toMatchObject({ data: null, errors: [{}] });
-    // Each waits in the time of its caller, as an operation of its own.
+    // Each part waits in the time of its caller, as a separate operation.
     const waiting = wait.mock.calls.map(([operation]) => operation);
     expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual([
       credentials.caller,

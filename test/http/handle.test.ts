@@ -11,16 +11,16 @@ import { type ServerFixture, startServerFixture } from '../support/server-fixtur
 
 /** A request, and the status of its answer. */
 interface SentRequest {
-  /** What is answered; 200 where it is left out. */
+  /** The status of the answer; 200 by default. */
   readonly status?: number;
   readonly method?: string;
-  /** What follows the server's address. */
+  /** The target, which is appended to the server's address. */
   readonly target?: string;
-  /** These go beside the credentials and the content type; null takes one of them away. */
+  /** Headers in addition to the credentials and the content type; null removes one of these. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>;
   readonly body?: string | Buffer;
   readonly isChunked?: boolean;
-  /** What is wrong with it is only looked for in a body. */
+  /** Whether the fault is one that only a body can have. */
   readonly isOfBody?: boolean;
 }
 
@@ -34,7 +34,7 @@ const json = (value: unknown) => JSON.stringify(value);
 const graphqlJson = 'application/graphql-response+json';
 
 const requests: Readonly<Record<string, SentRequest>> = {
-  // What goes well
+  // Valid requests
   'no call': { body: json({ query: '{ __typename }' }) },
   'a call': { body: json({ query: branches }) },
   'a call in which the caller shows himself': { body: json({ query: customer }) },
@@ -56,7 +56,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   'the same by its hash': {
     body: json({ extensions: { persistedQuery: { version: 1, sha256Hash: 'known' } } }),
   },
-  // What is no request
+  // Invalid requests
   'no JSON': { status: 400, body: '{"query":' },
   'no body': { status: 400 },
   'an empty body in chunks': { status: 400, isChunked: true },
@@ -106,7 +106,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   'a body that is too long': { status: 413, body: 'x'.repeat(100_001) },
   'a body in chunks that is too long': { status: 413, body: 'x'.repeat(100_001), isChunked: true },
   'a body in chunks that is just not too long': { status: 400, body: ' '.repeat(100_000), isChunked: true },
-  // Who asks
+  // Credentials
   'no credentials': {
     headers: { 'Ocp-Apim-Subscription-Key': null, 'Auth-Provider-Name': null, 'Auth-ID': null },
     body: json({ query: branches }),
@@ -130,7 +130,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
   },
   'an empty credential': { headers: { 'Auth-ID': '' }, body: json({ query: branches }) },
   'a credential beyond ASCII': { status: 400, headers: { 'Auth-ID': 'ö' }, body: json({ query: branches }) },
-  // What else is sent
+  // Valid requests in other forms
   'a query in the address of a POST': {
     target: `/graphql?query={__typename}`,
     body: json({ query: branches }),
@@ -166,7 +166,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
     ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [
       method,
       {
-        // HEAD is answered as a GET, which here asks for nothing.
+        // HEAD is handled like a GET, which here contains no query.
         status: { OPTIONS: 204, HEAD: 400 }[method] ?? 405,
         method,
         ...(method === 'HEAD' ? {} : { body: json({ query: '{ __typename }' }) }),
@@ -175,7 +175,10 @@ const requests: Readonly<Record<string, SentRequest>> = {
   ),
 };
 
-/** What the body says it is, and the status of its answer: pages of other origins may send any but JSON without asking first. */
+/**
+ * The content type of the body, and the status of the answer. Pages of other origins may send any type but JSON without a
+ * preflight.
+ */
 const contentTypes: readonly (readonly [string | null, number])[] = [
   [null, 415],
   ['', 415],
@@ -193,7 +196,7 @@ const contentTypes: readonly (readonly [string | null, number])[] = [
   ['text/plain', 415],
 ];
 
-/** What the client takes, and the status of a document that is wrong: 200 for plain JSON, 400 for what knows GraphQL. */
+/** The client's `Accept`, and the status of an invalid document: 200 for plain JSON, 400 for the media type of GraphQL. */
 const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
   [null, 400],
   ['', 400],
@@ -207,7 +210,7 @@ const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
   [graphqlJson, 400],
   [`${graphqlJson}; charset=utf-8`, 400],
   [`${graphqlJson}, application/json;q=0.9`, 400],
-  // The weight counts before the order, and the narrowest range before the others.
+  // The weight has precedence over the order, and the narrowest range over wider ones.
   [`application/json;q=0.5, ${graphqlJson};q=0.9`, 400],
   [`application/json;q=0.9, ${graphqlJson};q=0.5`, 200],
   [`application/json, ${graphqlJson}`, 200],
@@ -239,7 +242,7 @@ const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
 
 const good = json({ query: '{ __typename }' });
 const bad = json({ query: '{' });
-/** Requests as they come to the endpoint: good ones, and all that can be wrong with one. */
+/** The requests: valid ones, and one for each possible fault. */
 const handlerRequests: readonly (readonly [string, SentRequest])[] = [
   ...Object.entries(requests),
   ...contentTypes.map(([type, status]): [string, SentRequest] => [
@@ -261,21 +264,19 @@ const handlerRequests: readonly (readonly [string, SentRequest])[] = [
   ['Accept twice', { status: 400, headers: { Accept: ['image/png', graphqlJson] }, body: bad }],
 ];
 
-/**
- * An operation gets the same answer by POST and by GET, and makes the same calls.
- */
+/** An operation has the same answer, and makes the same calls, by POST and by GET. */
 
 interface Seen {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string;
-  /** What the bank was asked meanwhile. */
+  /** The calls to the bank in the meantime. */
   readonly calls: readonly object[];
 }
 
 const generatedId = /^x-request-id: [\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What is answered, without what differs from one answer to the next of the same handler. */
+/** The answer, without the parts that differ between two answers of the same handler. */
 async function ask(fixture: ServerFixture, asked: SentRequest): Promise<Seen> {
   const { method = 'POST', target = '/graphql', body = '', isChunked = false } = asked;
   const agent = new Agent({ keepAlive: true });
@@ -300,7 +301,7 @@ async function ask(fixture: ServerFixture, asked: SentRequest): Promise<Seen> {
     );
     return {
       status: statusCode,
-      // Their order and the case of their names mean nothing.
+      // The order of headers and the case of their names have no meaning.
       headers: headers
         .filter((header) => !header.startsWith('date: '))
         .map((header) => header.replace(generatedId, 'x-request-id: generated'))
@@ -372,7 +373,7 @@ const refused = Object.entries(refusals).flatMap(([name, { status }]): [string, 
   ];
 });
 
-/** The same operation as a GET; null for a mutation, and for what only a POST can be. */
+/** The same operation as a GET; null for a mutation, and for a request that is only possible as a POST. */
 function asGet({ method, target, headers, body = '', status = 200, isChunked, isOfBody }: SentRequest) {
   const isPlain = method === undefined && target === undefined && isChunked !== true && status !== 415;
   if (!isPlain || isOfBody === true || Buffer.isBuffer(body) || body.includes('mutation')) return null;
@@ -419,7 +420,7 @@ describe.each([
     const answered = await ask(fixture, asked);
     const { status = 200 } = asked;
     expect(answered.status).toBe(status);
-    // Nothing is done for clients that take no answer that there is.
+    // If the client accepts no media type that bankql offers, no work is done.
     if (status !== 200) expect(answered.calls).toEqual([]);
     const get = asGet(asked);
     if (get !== null) expect(withoutCaching(await ask(fixture, get))).toEqual(withoutCaching(answered));

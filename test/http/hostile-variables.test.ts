@@ -4,7 +4,7 @@ import { anyCharacter } from '../support/any-text.ts';
 import { exact } from '../support/bankql-fixture.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Requests as nobody should send them: documents that are valid, nearly valid or not at all; variables; headers. */
+/** Invalid and unusual requests: documents that are valid, nearly valid or invalid; variables; headers. */
 
 const oneOf = (words: string) => fc.constantFrom(...words.split(' '));
 
@@ -85,7 +85,7 @@ const body = fc.oneof(
   },
 );
 
-/** What a header may hold on its way through an HTTP client. */
+/** A text that an HTTP client can send in a header. */
 const headerText = fc.stringMatching(/^[!-~]([ -~\u00a1-\u00ff]{0,30}[!-~])?$/);
 
 const headers = fc
@@ -105,7 +105,7 @@ const headers = fc
 
 const fuzzedRequest = fc.record({ body, headers });
 
-/** What a body can do besides its document: variables, names, bytes. Documents: use-document-limits.test.ts. */
+/** Faults of a body other than its document: variables, names, bytes. use-document-limits.test.ts tests documents. */
 
 let fixture: ServerFixture;
 const prototype = Object.getOwnPropertyNames(Object.prototype).sort();
@@ -140,7 +140,7 @@ const account = 'query ($v: ID!) { bank { account(accountId: $v) { label } } }';
 const put = 'mutation ($v: AccountInput!) { putAccount(input: { accountId: "a", account: $v }) { trackId } }';
 const pay = 'mutation ($v: MakeTransactionInput!) { makeTransaction(input: $v) { payment { trackId } } }';
 const nodes = 'query ($v: [ID!]!) { nodes(ids: $v) { id } }';
-/** A body whose variable `v` is this JSON text, which no value could be written as. */
+/** A body whose variable `v` is this JSON text, which JSON.stringify could not write. */
 const withText = (query: string, v: string) => `{"query":${JSON.stringify(query)},"variables":{"v":${v}}}`;
 const withValue = (query: string, v: unknown) => JSON.stringify({ query, variables: { v } });
 const deep = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);

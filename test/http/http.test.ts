@@ -292,7 +292,7 @@ describe('CORS', () => {
     async (origin) => {
       const refused = await preflight(origin);
       expect(corsHeaders(refused)).toEqual([]);
-      // Developers see it in their browser's network panel, and operators in the log, once.
+      // Developers see the reason in their browser's network panel, and operators see it in the log, once.
       expect(refused.status).toBe(403);
       expect(await refused.json()).toMatchObject({
         errors: [{ message: expect.stringContaining('CORS_ORIGINS'), extensions: { code: 'FORBIDDEN' } }],
@@ -446,7 +446,7 @@ describe('caches', () => {
   test('of a request with a token only its own client keeps public data', async () => {
     await using server = await startServerFixture({
       publicMaxAgeSeconds: 60,
-      // Any token says who calls.
+      // Every token is accepted for the same caller.
       authenticate: () => ({ subscriptionKey: 'key', authProviderName: 'p', authId: 'a' }),
     });
     server.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [] } });

@@ -35,7 +35,7 @@ test.each([
   expect(taken && [taken.type, taken.form]).toEqual(stream);
 });
 
-/** @defer over a socket: what is told when, and what the bank is asked for. */
+/** @defer over a socket: the time of each result, and the calls to the bank. */
 
 const multipart = 'multipart/mixed;incrementalSpec=v0.2, application/json';
 const account = {
@@ -48,7 +48,7 @@ const accountCall = 'GET /v1/api/banks/BANK/accounts/a/owner/views';
 const othersCall = 'GET /v1/api/banks/BANK/accounts/a/owner/other_accounts';
 const others = { other_accounts: ['x', 'y', 'z'].map((id) => ({ id, holder: { name: `Holder ${id}` } })) };
 
-/** An answer of the bank that waits until it is let go. */
+/** An answer of the bank that waits until it is released. */
 function held(reply: Reply) {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   return { answer: () => promise, release: () => resolve(reply) };
@@ -66,7 +66,7 @@ afterEach(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 
-/** Asks for several results, and reads them one by one. */
+/** Requests several results, and reads them one by one. */
 const readFrom = (url: string, query: string, variables: object = {}, headers: Record<string, string> = {}) =>
   startReading(url, { query, variables }, { ...credentials, Accept: multipart, ...headers });
 const read = (query: string, accept = multipart) => readFrom(fixture.url, query, {}, { Accept: accept });
@@ -99,7 +99,7 @@ describe.each([
       pending: [{ id: '0', path: ['bank', 'account'], label: 'slow' }],
       hasNext: true,
     });
-    // It is asked for at the same time all the same.
+    // The calls are made at the same time nevertheless.
     await expect.poll(() => fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
     slow.release();
     expect(await reading.next()).toEqual({
@@ -253,7 +253,7 @@ test.each(['... @defer { makeTransaction(input: $input) { payment { transactionI
   },
 );
 
-/** Notes what is ended. */
+/** Records which iterators are ended. */
 function noting() {
   const ended: OperationActivity[] = [];
   const observer = {

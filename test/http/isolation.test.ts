@@ -17,7 +17,7 @@ test('of 50 callers with 8 requests each, sharing and caching on, none is told o
   await using bank = await startRecordingBank();
   bank.otherwise(async ({ headers, path }) => {
     if (next() < 0.3) await lateBy(next() * 20);
-    // What is private says whose it is; what is public is asked for by nobody.
+    // A private record contains its caller. A public record is requested without a caller.
     return {
       body: path.includes('customers')
         ? { email: `${headers['auth-id']}@${headers['auth-provider-name']}` }
@@ -26,7 +26,7 @@ test('of 50 callers with 8 requests each, sharing and caching on, none is told o
   });
   await using bankql = await createTestBankql({
     bankUrl: bank.url,
-    // A slow machine refuses nobody: 200 requests wait for connections at once.
+    // On a slow machine, no request may be refused: 200 requests wait for connections at once.
     bankOptions: { publicCacheTtlMs: 50, timeoutMs: 300_000 },
     limits: { timeoutMs: 240_000, restCalls: 100 },
   });
@@ -61,6 +61,6 @@ test('of 50 callers with 8 requests each, sharing and caching on, none is told o
     }),
   );
   expect([answers, [...unexpected]]).toEqual([400, []]);
-  // It was shared, or the test would show nothing.
+  // Reads were shared; otherwise the test would prove nothing.
   expect(bank.calls.length).toBeLessThan(400);
 });

@@ -8,7 +8,7 @@ import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Requests of one connection have nothing in common but the connection. */
+/** Requests of one connection share nothing but the connection. */
 
 const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
 const named = (authId: string, key = 'key-1') => ({
@@ -17,7 +17,7 @@ const named = (authId: string, key = 'key-1') => ({
   'Auth-ID': authId,
 });
 
-/** One connection, and the answers to requests on it. */
+/** One connection, and the answers to its requests. */
 function openConnection({ url }: ServerFixture) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ports = new Set<number | undefined>();
@@ -57,7 +57,7 @@ test('each request is made for the caller that it names itself', async () => {
 
 test('two payments that are sent without waiting for an answer are two requests, answered in their order', async () => {
   await using fixture = await startServerFixture();
-  // The first one is answered last.
+  // The first request is answered last.
   const first = Promise.withResolvers<void>();
   fixture.bank.otherwise(async ({ path }) => {
     if (path.includes('/first/')) await first.promise;
@@ -125,7 +125,7 @@ describe('with a token', () => {
     given.issuer.keys = [given.second.jwk];
     expect(await given.ask(token)).toBe(200);
     await given.authenticate.reloadKeys();
-    // The key may be a new one: whether it is can be found out.
+    // Whether the unknown key is a new one can be found out by a fetch.
     expect(await given.ask(token)).toBe(401);
 
     const other = await sign(given.second);

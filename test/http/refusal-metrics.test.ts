@@ -6,7 +6,7 @@ import { post, startProcess } from '../support/process.ts';
 import { answerTo } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
-/** What is refused is counted, by words of ours alone. */
+/** Refusals are counted, with labels from a fixed set of words. */
 
 let key: IssuerKey;
 let issuer: Issuer;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer[Symbol.asyncDispose]());
 
-/** The values of the metrics that begin so, by their labels. */
+/** The values of the metrics whose names have this prefix, by their labels. */
 const counted = (text: string, name: string) =>
   Object.fromEntries(
     [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, 'gm'))].map(([, labels = '', value]) => [
@@ -122,13 +122,14 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
     'why=malformed': 1,
     'why=claims': 1,
     'why=algorithm': 0,
+    'why=bound to its sender': 0,
     'why=expired': 0,
     'why=key': 0,
     'why=no keys': 0,
     'why=signature': 0,
     'why=too long': 0,
   });
-  // Of four calls of two operations, the first was made.
+  // Of four calls in two operations, the first one was made.
   expect(text).toMatch(/^bankql_rate_limit_refusals_total 3$/m);
   const refused = Object.entries(counted(text, 'bankql_http_refusals_total')).filter(
     ([, count]) => count !== 0,

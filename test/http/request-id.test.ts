@@ -28,7 +28,7 @@ test('each line of a request bears its id: calls of the bank do, whatever else i
   const put = (id: string) =>
     `mutation { putCustomer(input: { customerId: "${id}", customer: {} }) { trackId } }`;
   await Promise.all(ids.map((id) => ask(fixture, put(id), { 'X-Request-Id': id })));
-  // What the bank saw tells which call was for which customer, and so for which request.
+  // The bank's calls show which customer each call was for, and so which request.
   const expected = fixture.bank.calls.map(({ path, headers }) => [
     headers['track-id'],
     path.slice(path.lastIndexOf('/') + 1),

@@ -4,7 +4,7 @@ import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 import { failCurrentRequest, runInRequestScope } from '../../src/http/request-scope.ts';
 import { turns } from '../support/waits.ts';
 
-/** A request that is answered when `work` ends, and what became of errors that nobody caught. */
+/** A request that is answered when `work` ends, and the handling of errors that nobody caught. */
 function startRequest(work: Promise<void>) {
   const told: string[] = [];
   const failures = {
@@ -13,7 +13,7 @@ function startRequest(work: Promise<void>) {
   };
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let next = Promise.withResolvers<{ error: unknown; taken: (is: boolean) => void }>();
-  // Something that the request started and left behind, such as a connection.
+  // Background work that the request started, such as a connection.
   const background = async () => {
     begin();
     for (;;) {
@@ -40,7 +40,7 @@ test('an error that nobody caught is logged while its request is worked for, als
   expect(told).toEqual(['logged one']);
   resolve();
   await turns();
-  // The request is over, and whoever left this behind must not end the process.
+  // The request is over, so its background work must not end the process.
   expect(await reject('two')).toBe(true);
   expect(told).toEqual(['logged one', 'failed two']);
 });
@@ -86,7 +86,7 @@ describe('an answer of several results', () => {
     ['ok', ['data']],
     ['ok', ['nothing']],
     ['partial', ['data', 'error']],
-    // What is put off may be all that it asks for.
+    // The deferred part may be everything that the document selects.
     ['partial', ['error', 'data']],
     ['failed', ['error']],
     ['failed', ['error', 'error']],
@@ -97,7 +97,7 @@ describe('an answer of several results', () => {
   test('has failed where bankql broke it off, and where its client left, that is its end', () => {
     const broken = streamed('data');
     broken.brokenOff('OVERLOADED');
-    // A connection that bankql breaks looks like one that its client has left.
+    // A connection that bankql closes looks like one that its client has closed.
     broken.abandoned();
     expect(broken).toMatchObject({ outcome: 'failed', codes: ['OVERLOADED'], status: 200 });
     const left = streamed('data');

@@ -34,7 +34,7 @@ async function bankqlWith(options: Omit<TestOptions, 'bankUrl'> = {}): Promise<T
   return bankql;
 }
 
-/** The request lines so far, as "GET customers/slow": without the way to them. */
+/** The request lines so far, such as "GET customers/slow", without the first part of the path. */
 const lines = () =>
   bank.requests.map((request) => lineOf(request).replace('/v1/api/banks/BANK/', '').replace(' HTTP/1.1', ''));
 
@@ -45,7 +45,7 @@ const pay = `makeTransaction(input: {
   accountId: "a", to: { accountId: "b" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "k" })`;
 
 describe('an operation’s time', () => {
-  // What is answered has this long, too, on a busy machine.
+  // The deadline is long enough for calls that are answered, even on a busy machine.
   const limits = { timeoutMs: 2_000, restCalls: 1000 };
 
   test('cuts what is late, and the rest is answered', async () => {
@@ -61,7 +61,7 @@ describe('an operation’s time', () => {
     expect(result.errors?.[0]?.extensions).toMatchObject({ operation: 'getCustomer', retryable: true });
     expect(elapsedMs).toBeGreaterThan(limits.timeoutMs - 20);
     expect(elapsedMs).toBeLessThan(inTimeMs);
-    // The late call is given up; what is left is the one that is kept alive.
+    // The connection of the cancelled call is closed; the remaining one is kept alive.
     await expect.poll(bank.open).toBe(1);
   });
 
@@ -110,7 +110,7 @@ describe('an operation’s calls', () => {
     const good = { email: 'a@b' };
     expect(result.data).toEqual({ bank: { account: { owners: [good, good, null, null] } } });
     expect(failuresOf(result)).toEqual([
-      // One error for the list says it of all its entries.
+      // One error of the list stands for all of its entries.
       'bank.account.owners.2 CALL_BUDGET_EXCEEDED',
     ]);
     expect(result.errors?.[0]).toMatchObject({
@@ -118,13 +118,13 @@ describe('an operation’s calls', () => {
       extensions: { operation: 'getCustomer', retryable: false },
     });
     expect(bank.requests).toHaveLength(3);
-    // The next operation starts anew.
+    // The next operation has a new budget.
     expect(failuresOf(await bankql.ask('{ bank { customer(customerId: "c") { email } } }'))).toEqual([]);
   });
 });
 
 describe('a client that leaves', () => {
-  /** bankql, asked by a client that can leave. */
+  /** bankql with a client that can disconnect. */
   async function served(bankOptions: TestOptions['bankOptions']) {
     const bankql = await bankqlWith({ bankOptions });
     const ask = (query: string, signal: AbortSignal | null = null): Promise<unknown> =>
@@ -192,7 +192,7 @@ describe('a client that leaves', () => {
     expect(lines()).toEqual([line]);
     bank.behave(reply(200, '{}'));
     for (const socket of held) socket.write(answer(200, '{}'));
-    // A mutation runs until it ends: its payload is read too.
+    // A mutation runs until it ends, including the reads of its payload.
     await expect.poll(lines).toEqual([line, inPayload]);
     expect(server.bankql.log.some((text) => text.includes('"status":200'))).toBe(true);
     if (field === pay)

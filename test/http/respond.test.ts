@@ -23,12 +23,12 @@ test.each([1, 10_000, 20_000])(
   },
 );
 
-/** How an answer is sent. What it means over HTTP: http.test.ts. */
+/** How an answer is sent. http.test.ts tests its meaning over HTTP. */
 
 const common = ['Cache-Control', 'no-store', 'X-Request-Id', 'r-1'];
 const jsonType = ['Content-Type', 'application/json; charset=utf-8'];
 
-/** A result of public data whose JSON is so many bytes long. */
+/** A result of public data whose JSON has this number of bytes. */
 const publicResult = (length: number) =>
   new BoundedResult(
     { data: { text: 'x'.repeat(length - '{"data":{"text":""}}'.length) } },
@@ -38,7 +38,7 @@ const publicResult = (length: number) =>
 const exchangeOf = (response: ServerResponse) =>
   new NodeExchange(response.req, response, undefined as unknown as RequestHolder);
 
-/** Sends it, and tells what was written. */
+/** Sends a result, and returns the written answer. */
 function send({
   request,
   isDestroyed = () => false,

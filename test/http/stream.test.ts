@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { streamOf } from '../../src/http/stream.ts';
 
-/** How several results are framed. Over a socket: incremental-response.test.ts. */
+/** The framing of several results. incremental-response.test.ts tests them over a socket. */
 
 afterEach(() => void vi.useRealTimers());
 
@@ -9,7 +9,7 @@ const spec = { spec: 'incrementalSpec=v0.2', form: 'v0.2' } as const;
 const events = { type: 'text/event-stream', ...spec } as const;
 const parts = { type: 'multipart/mixed', ...spec } as const;
 
-/** A source whose results come when they are given. */
+/** A source of results that the test provides. */
 function source() {
   const { readable, writable } = new TransformStream<string, string>(undefined, { highWaterMark: 10 });
   const writer = writable.getWriter();

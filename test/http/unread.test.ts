@@ -9,14 +9,17 @@ import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, turns } from '../support/waits.ts';
 
-/** Answers that nobody reads: what they hold is bounded, in bytes and in time, and others are served all the same. Plain ones, which are long. */
+/**
+ * Answers that no client reads: their memory is bounded, in bytes and in time, and others are served nevertheless. These are long
+ * plain answers.
+ */
 
-/** Proven names: those that one address claims would have half together. */
+/** The names are verified, because unverified callers of one address would have half together. */
 const authenticate = authenticateByHeaders(null, true);
 const megabyte = 1024 * 1024;
-/** Few values and long ones: the answers are as long, and little work to make. */
+/** Few but long values, so that the answers are long and need little work. */
 const branch = { name: 'x'.repeat(10_000), id: 'b' };
-/** Ten megabytes: more than the operating system takes for a client. */
+/** Ten megabytes are more than the operating system buffers for a client. */
 const aliases = Array.from({ length: 20 }, (_, index) => `b${index}: branches { nodes { name } }`);
 const long = JSON.stringify({ query: `{ bank { ${aliases.join(' ')} } }` });
 const short = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
@@ -27,7 +30,7 @@ const start = async (limits: { readonly capacity?: CapacityLimits; readonly writ
   return {
     ...fixture,
     async [Symbol.asyncDispose]() {
-      // The server waits at its end for clients to take their answers.
+      // When it stops, the server waits for clients to take their answers.
       for (const socket of sockets.splice(0)) socket.destroy();
       await fixture[Symbol.asyncDispose]();
     },
@@ -39,7 +42,7 @@ const sockets: Socket[] = [];
 const textOf = (body: string, accept = '*/*', caller: string = credentials['Auth-ID']) =>
   postText(body, { ...credentials, Accept: accept, 'Auth-ID': caller });
 
-/** A client that asks and reads nothing. */
+/** A client that sends a request and reads nothing. */
 function askAndLookAway({ url }: ServerFixture, body = long, accept?: string, caller?: string): Socket {
   const socket = connectTo(url).pause();
   socket.write(textOf(body, accept, caller));
@@ -67,7 +70,7 @@ test('answers that nobody reads are held up to a bound; after the deadline all i
     await turns();
     look();
   }
-  // Long answers are made in turns, and wait for each other.
+  // Long answers are built in slices, and wait for each other.
   await expect.poll(look, { interval: 5 }).toBeGreaterThan(9 * megabyte);
   expect(most).toBeLessThanOrEqual(15 * megabyte);
   expect([200, 503]).toContain((await ask(fixture)).response.status);
@@ -93,7 +96,7 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
       extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 },
     },
   ]);
-  // A short one is given all the same.
+  // A short answer is sent nevertheless.
   expect((await ask(fixture)).response.status).toBe(200);
   socket.destroy();
   await expect.poll(() => fixture.server.held.unread).toBe(0);
@@ -179,7 +182,7 @@ test.each([
   const socket = askAndLookAway(fixture, first, accept);
   for (const text of more) socket.write(text);
   await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(megabyte);
-  // The parser passes over empty lines between requests.
+  // The parser ignores empty lines between requests.
   const sending = setInterval(() => socket.write('\r\n'), 50);
   onTestFinished(() => clearInterval(sending));
   await expect.poll(() => fixture.server.held.unread).toBe(0);
@@ -221,7 +224,7 @@ test('an answer that waits for an earlier one is not late', async () => {
 });
 
 describe("what operations keep of the bank's answers", () => {
-  /** The counterparties of an account, of whom no two accounts have the same: about 200 kB. */
+  /** The counterparties of an account, different for each account: about 200 kB. */
   const otherAccountsOf = (account: string) =>
     Array.from({ length: 1000 }, (_, n) => ({
       id: `${account} ${n}`,

@@ -3,7 +3,7 @@ import { Gate, type GateEntry } from '../../src/bank/gate.ts';
 import { type Caller, Callers } from '../../src/load/callers.ts';
 
 const self = (name: string) => ({ name, group: name });
-/** Finds more callers than stay known while nothing holds them. */
+/** Creates more callers than are kept while they are idle. */
 const findMany = (callers: Callers) => {
   for (let nth = 0; nth < 5000; nth++) callers.find({ name: `other ${nth}`, group: `peer ${nth}` });
 };

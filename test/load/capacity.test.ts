@@ -17,7 +17,7 @@ import { capacityLimits } from '../support/capacity-limits.ts';
 import { credentials, postOf } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** A capacity, and requests that hold something of it. `group`: the peer that claims the caller's name. */
+/** A capacity, and requests that use some of it. `group`: the network address of an unverified caller. */
 function open(limits: Parameters<typeof capacityLimits>[0]) {
   const shed: ShedReason[] = [];
   const capacity = new Capacity(capacityLimits(limits), (why) => shed.push(why));
@@ -34,7 +34,7 @@ function open(limits: Parameters<typeof capacityLimits>[0]) {
   };
   const admit = (caller: string, group?: string) =>
     holding(caller, 'requests', 1, group === undefined ? {} : { group });
-  /** How many of so many requests are admitted. */
+  /** The number of admitted requests, of this number of requests. */
   const admitted = (count: number, caller: string, group?: string) =>
     Array.from({ length: count }, () => admit(caller, group).why).filter((why) => why === null).length;
   return { capacity, shed, holding, admit, admitted };
@@ -70,7 +70,7 @@ test('the unproven callers of one peer have half together, and those of others t
   let peer = 0;
   for (let n = 0; n < 100; n++) peer += admitted(1, `invented ${n}`, 'peer');
   expect([peer, shed.at(-1)]).toEqual([40, 'requests of the peer']);
-  // A proven caller has its own share.
+  // A verified caller has its own share.
   expect(admitted(40, 'proven')).toBe(30);
   expect(admitted(1, 'name', 'another peer')).toBe(1);
 });
@@ -91,7 +91,7 @@ test('the last eighth of a total is for callers that hold little', () => {
   const { holding } = open({ values: 8000 });
   for (const caller of ['a', 'b']) expect(holding(caller, 'values', 3000).why).toBeNull();
   expect(holding('a', 'values', 1000).why).toBeNull();
-  // Both would still be within their caps of 4,000.
+  // Both callers are still within their caps of 4,000.
   expect(holding('b', 'values', 1).why).toBe('values');
   expect(holding('c', 'values', 1000).why).toBeNull();
 });
@@ -171,7 +171,7 @@ describe('over a socket', () => {
       signal: signal ?? null,
     });
 
-  /** The bank answers when the test wants. */
+  /** Holds the bank's answers until the test releases them. */
   function holdBank() {
     const { promise, resolve } = Promise.withResolvers<void>();
     fixture.bank.otherwise(() => promise.then(() => ({ body: { branches: [] } })));
@@ -186,7 +186,7 @@ describe('over a socket', () => {
     const refused = await ask('three');
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
-    // Those who have a connection keep it: another would be one more thing to do.
+    // A refused client keeps its connection, because opening another one would be further work.
     expect(refused.headers.get('connection')).toBe('keep-alive');
     expect(await refused.json()).toEqual({
       errors: [

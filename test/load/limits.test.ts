@@ -9,7 +9,7 @@ import { type LimitName, limitRows, limits, limitsOf } from '../../src/load/limi
 const megabyte = 1024 * 1024;
 const inHeap = ['documentBytes', 'publicCacheBytes', 'unwrittenLogBytes'] as const satisfies LimitName[];
 const outside = ['arrivingBankBytes', 'unreadBytes', 'arrivingBytes'] as const satisfies LimitName[];
-/** The limits that depend on a heap of so many megabytes, in megabytes. */
+/** The limits for a heap of this size, in megabytes. */
 const inMegabytes = (heap: number) => {
   const these = limitsOf(heap * megabyte);
   const bytes = [...inHeap, ...outside].map((name) => [name, these[name] / megabyte]);

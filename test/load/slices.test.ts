@@ -6,7 +6,7 @@ import { createCallers } from '../support/callers.ts';
 
 const callerOf = createCallers();
 
-/** Slices with a clock that only work moves, and the names of the work that was done, in order. */
+/** Slices with a clock that only work advances, and the names of the completed work, in order. */
 function createSlices() {
   let now = 1000;
   const slices = new Slices(() => now);
@@ -27,7 +27,7 @@ function createSlices() {
     },
     /** Uses up the time of this iteration. */
     useUp: () => void slices.begin(callerOf('nobody'), work('used up', 10)),
-    /** The work of the next slices, each of which ends with `|`. */
+    /** The work of the next slices; each slice ends with `|`. */
     async slicesOf(count: number) {
       done.length = 0;
       for (let ended = 0; ended < count; ) {
@@ -106,7 +106,7 @@ test.each([
     pass(milliseconds);
     await iteration();
   }
-  // With the one in which the next slice begins.
+  // The number includes the iteration in which the next slice begins.
   expect(iterations).toBe(expected);
 });
 

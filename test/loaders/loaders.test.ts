@@ -12,10 +12,10 @@ const bankId = 'B';
 const inBank = '/v1/api/banks/B';
 const inView = `${inBank}/accounts/a/owner`;
 
-/** The bank's reads, each with a call of it. */
+/** The bank's read operations, each with a sample call. */
 const reads = Object.values(sampleCalls).filter(({ operation }) => operation.kind === 'read');
 
-/** What the bank answers to the other calls of this file. */
+/** The bank's answers to the other calls of this file. */
 const replies = {
   [`GET ${inBank}/customers/c`]: '{"legal_name":"C"}',
   [`GET ${inBank}/branches`]: '{"branches":[{"acceptsDeposits":true}]}',
@@ -27,7 +27,7 @@ describe('loaders', () => {
   let client: ReturnType<typeof createTestClient>;
   let loaders: Loaders;
 
-  /** The bank, as one caller sees it. */
+  /** The bank with the credentials of one caller. */
   const session: LoaderSession = {
     observer: null,
     admit: () => null,
@@ -35,7 +35,7 @@ describe('loaders', () => {
       client.readAnswer(operation, { ids: wanted, body: bodyIn(operation, wanted), credentials: canaries }),
   };
 
-  /** By the rule for their names: the operation's id without `get`. */
+  /** The loader of an operation, by the rule for their names: the operation's id without `get`. */
   const loaderOf = ({ id }: Operation) =>
     loaders[id.replace(/^get./, (get) => get.slice(3).toLowerCase()) as 'customer'];
 
@@ -190,7 +190,7 @@ describe('what is read already', () => {
   test('DataLoader resolves each key of a batch with its own promise', async () => {
     const [one, other] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     const batches: (readonly string[])[] = [];
-    // What its types do not know, and loaders.ts relies on.
+    // The types of DataLoader do not express this behaviour, on which loaders.ts relies.
     const answers = [one.promise, other.promise] as unknown as string[];
     const loader = new DataLoader<string, string>(
       (keys) => {

@@ -2,13 +2,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { BankqlProcess } from '../support/process.ts';
 
-/** What a process has computed so far, and how long its event loop stood still since it was asked last; milliseconds. */
+/**
+ * The processor time of a process so far, and the time for which its event loop was blocked since the last reading; in
+ * milliseconds.
+ */
 interface Reading {
   readonly cpuMs: number;
   readonly longestBlockMs: number;
 }
 
-/** Loaded into the process before it: it says what it costs to whoever connects to a port of its own. */
+/** Loaded into the process first: it sends its readings to clients that connect to its own port. */
 const meter = `
 import { createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

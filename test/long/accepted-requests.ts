@@ -11,11 +11,11 @@ import { example } from '../../src/sandbox/identity.ts';
 import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
 
-/** A field of an operation, with what is selected beneath it. */
+/** A field of an operation, with the selections below it. */
 interface Selected {
   readonly field: string;
   readonly arguments: string;
-  /** What its fields are of, and the type's name in a fragment where it stands beneath an interface. */
+  /** The type of its fields, and the type's name in a fragment if the field is below an interface. */
   readonly type: string;
   readonly on: string | null;
   readonly children: readonly Selected[];
@@ -23,20 +23,20 @@ interface Selected {
 
 export interface Candidate {
   readonly root: readonly Selected[];
-  /** How long aliases are. */
+  /** The length of aliases. */
   readonly aliasLength: number;
-  /** The ids that `nodes` is asked for. */
+  /** The ids for `nodes`. */
   readonly ids: readonly string[];
-  /** How its results come: in one, or with what is beneath fields put off. */
+  /** The form of delivery: in one result, or with the selections below fields deferred. */
   readonly delivery: Delivery;
 }
 
 const deliveries = ['whole', 'defer'] as const;
 type Delivery = (typeof deliveries)[number];
-/** As many as an operation may hold. */
+/** The maximum number in an operation. */
 const maxDirectives = 20;
 
-/** Numbers from 0 to 1 that follow from a seed: mulberry32. */
+/** Random numbers from 0 to 1, which depend only on the seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -60,7 +60,7 @@ const idLists: readonly (readonly string[])[] = [
   manyIds(() => 'forged'),
 ];
 
-/** Arguments by their names: what the sandbox bank knows, and what is refused for each field of its own. */
+/** Arguments by their names: values that the sandbox bank knows, and values that are refused separately for each field. */
 const argumentTexts: Readonly<Record<string, readonly string[]>> = {
   bankId: [`"${bank}"`, '".."'],
   accountId: [`"${ids.account}"`, '"alice-savings"', '".."'],
@@ -90,7 +90,7 @@ const dearOnce = [
   'nodes Customer:legalName',
 ];
 
-/** Random operations over the schema's queries, and random changes of them. */
+/** Generates random operations over the schema's queries, and random changes of them. */
 export function createGenerator(random: () => number) {
   const oneOf = <T>(choices: readonly T[]): T => {
     const chosen = choices[Math.floor(random() * choices.length)];
@@ -112,7 +112,7 @@ export function createGenerator(random: () => number) {
     if (!isObjectType(on)) throw new Error(`${on.name} has no fields`);
     const fields = Object.values(on.getFields());
     const composite = fields.filter((field) => !isLeafType(getNamedType(field.type)));
-    // Lists multiply what is beneath them.
+    // Lists multiply the selections below them.
     const lists = composite.filter(({ name, type }) => name === 'nodes' || /Connection/.test(String(type)));
     const dear = lists.length > 0 && random() < 0.5 ? lists : composite;
     const field = oneOf(depth > 0 && dear.length > 0 && random() < 0.7 ? dear : fields);
@@ -134,7 +134,7 @@ export function createGenerator(random: () => number) {
   };
   const query = typeOf('Query');
 
-  /** A list of selections with one place in it changed, at random. */
+  /** A list of selections with one random change. */
   function change(
     selections: readonly Selected[],
     parent: GraphQLNamedType,
@@ -153,7 +153,7 @@ export function createGenerator(random: () => number) {
     }
     if (dice < 0.4 && selections.length > 0) return [...selections, oneOf(selections)];
     if (dice < 0.75 && selections.length > 0) {
-      // The same type once more: what is beneath it there comes beneath it here, and so one level deeper each time.
+      // Inserts the selections of the same type below this one, so each change adds a level.
       const chosen = oneOf(selections);
       const fitting = donors.filter(({ type, children }) => type === chosen.type && children.length > 0);
       if (fitting.length > 0) {
@@ -169,7 +169,7 @@ export function createGenerator(random: () => number) {
   const everySelected = (selections: readonly Selected[]): readonly Selected[] =>
     selections.flatMap((each) => [each, ...everySelected(each.children)]);
 
-  /** A field in a field, from the query down; `Type:field` where the field above it is of an interface. */
+  /** A nested field, from the query down. `Type:field` means that the parent field is of an interface. */
   function nested(path: readonly string[], on: GraphQLNamedType = query): readonly Selected[] {
     const [first, ...rest] = path;
     if (first === undefined) return [];
@@ -185,7 +185,7 @@ export function createGenerator(random: () => number) {
   }
 
   return {
-    /** Shapes that were dear once: where the search begins. */
+    /** Shapes that were expensive before, with which the search begins. */
     beginnings: (): readonly Candidate[] =>
       dearOnce.flatMap((path) =>
         idLists.map((ids) => ({
@@ -201,7 +201,7 @@ export function createGenerator(random: () => number) {
       ids: oneOf(idLists),
       delivery: oneOf(deliveries),
     }),
-    /** `other` gives parts of itself. */
+    /** Changes a candidate. `other` provides parts. */
     mutate(candidate: Candidate, other: Candidate): Candidate {
       let { root } = candidate;
       const donors = [...everySelected(root), ...everySelected(other.root)];
@@ -216,7 +216,7 @@ export function createGenerator(random: () => number) {
   };
 }
 
-/** The body of a request for a candidate. `nonce` makes its text one that no server has seen. */
+/** The body of a request for a candidate. `nonce` makes its text new for every server. */
 export function bodyOf({ root, aliasLength, ids, delivery }: Candidate, nonce: number): string {
   let aliases = 0;
   let directives = 0;

@@ -5,21 +5,23 @@ import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { meterOptions, readMeter } from './accepted-meter.ts';
 import { bodyOf, type Candidate, createGenerator, createRandom } from './accepted-requests.ts';
 
-/** How many of one request are sent at the same time. */
+/** The number of equal requests that are sent at the same time. */
 const together = 8;
 
-/** Sends a request; its answer is read to its end. */
+/** Sends a request, and reads its answer to the end. */
 type Send = () => Promise<{ readonly status: number }>;
 
 interface TogetherOptions {
-  /** The requests, and their texts to print. */
+  /** The most expensive requests, and their texts for output. */
   readonly worst: readonly { readonly text: string; readonly send: Send }[];
-  /** What the good caller reads. */
+  /** The read of the good caller. */
   readonly read: Send;
   readonly say: (line: string) => void;
 }
 
-/** Sends each of the worst requests several at a time, and prints how long a good caller's reads wait meanwhile. */
+/**
+ * Sends each of the most expensive requests several at a time, and prints how long a good caller's reads wait in the meantime.
+ */
 async function sendTogether({ worst, read, say }: TogetherOptions): Promise<void> {
   say(`the worst ${worst.length}, ${together} at a time, and a good caller beside them`);
   say("  took ms   statuses      reads  read's worst ms  not answered");
@@ -37,7 +39,7 @@ async function sendTogether({ worst, read, say }: TogetherOptions): Promise<void
       isOver = true;
     });
     const reads: Promise<{ readonly status: number; readonly waited: number }>[] = [];
-    // Whatever comes back, there is one more every few milliseconds: none may hide behind another that waits.
+    // A read is sent every few milliseconds, whether or not earlier ones were answered, so that none hides behind another.
     do {
       const asked = performance.now();
       reads.push(
@@ -60,7 +62,7 @@ async function sendTogether({ worst, read, say }: TogetherOptions): Promise<void
   }
 }
 
-/** What an accepted request costs whoever answers it. */
+/** The cost of an accepted request for the server. */
 interface Cost {
   readonly cpuMs: number;
   readonly blockMs: number;
@@ -78,14 +80,14 @@ interface Found {
 const callers = { alice, nobody: {} } as const;
 type Caller = keyof typeof callers;
 
-/** What is dear about a request; each is looked for in its turn. */
+/** The kinds of cost. The search looks for each in turn. */
 const measures: readonly ((cost: Cost) => number)[] = [
   ({ cpuMs }) => cpuMs,
   ({ cpuMs, bytesIn }) => cpuMs / bytesIn,
   ({ bytesOut, bytesIn }) => bytesOut / bytesIn,
   ({ errors, bytesIn }) => errors / bytesIn,
 ];
-/** How many of the dearest by each measure are kept to be changed. */
+/** The number of the most expensive requests of each kind that are kept for further changes. */
 const kept = 12;
 const longestAnswerMs = 30_000;
 
@@ -100,13 +102,16 @@ export interface SearchOptions {
   readonly say: (line: string) => void;
 }
 
-/** How much dearer than `{ __typename }` an accepted request may be, in its processor time, and what is cheap in any case. */
+/**
+ * The permitted processor time of an accepted request as a multiple of that of `{ __typename }`, and the time that is always
+ * permitted.
+ */
 const mostTimes = 250;
 const cheapMs = 100;
 
 /**
- * Looks for the dearest requests that are accepted, over a process of bankql with a sandbox bank in another: random
- * operations, and random changes of the dearest so far. Prints the ten worst; answers what fails.
+ * Searches for the most expensive accepted requests, with a process of bankql and a sandbox bank in another process: it tries
+ * random operations, and random changes of the most expensive ones so far. Prints the ten worst; returns the failures.
  */
 export async function searchAccepted({ seconds, seed, say }: SearchOptions): Promise<readonly string[]> {
   await using sandbox = await startProcess({}, ['sandbox']);
@@ -140,7 +145,7 @@ export async function searchAccepted({ seconds, seed, say }: SearchOptions): Pro
     return { status: response.statusCode, text };
   };
 
-  /** What a candidate costs; null where it is refused before it runs. */
+  /** The cost of a candidate; null if it is refused before it runs. */
   async function costOf(candidate: Candidate, caller: Caller): Promise<Cost | null> {
     const body = bodyOf(candidate, nonce++);
     const before = await readMeter(bankql);
@@ -191,7 +196,7 @@ export async function searchAccepted({ seconds, seed, say }: SearchOptions): Pro
     for (const [index, measure] of measures.entries()) {
       const list = dearest[index] ?? [];
       if (!isDearer(measure, cost, list)) continue;
-      // Once more: a collection of garbage may have been another's.
+      // Measured again, because a garbage collection may have been caused by another request.
       const again = await costOf(candidate, caller);
       if (again !== null && again.cpuMs < cost.cpuMs) cost = again;
       dearest[index] = [...list, { candidate, caller, cost }]

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /**
- * `npm run check:clients [-- --prepare]`: installs Relay and its compiler beside its test, compiles the test's documents, and runs
- * it. With `--prepare` it does not run it; CLIENTS=built then does, among the other tests.
+ * `npm run check:clients [-- --prepare]`: installs Relay and its compiler next to its test, compiles the test's documents, and
+ * runs the test. With `--prepare`, it does not run the test; CLIENTS=built then includes it in the other tests.
  */
 const root = join(import.meta.dirname, '../..');
 const relay = join(root, 'test/clients/relay');

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /**
- * `npm run check:examples`: installs and builds examples/web from its lock, then runs the tests of the examples, which are
- * skipped elsewhere: `npm test` installs nothing. With `--prepare` only the former; EXAMPLES=built then runs those tests as well.
+ * `npm run check:examples`: installs and builds examples/web from its lockfile, then runs the tests of the examples. Elsewhere
+ * they are skipped, because `npm test` installs nothing. With `--prepare`, it does not run the tests; EXAMPLES=built then
+ * includes them.
  */
 const root = join(import.meta.dirname, '../..');
 const web = join(root, 'examples/web');

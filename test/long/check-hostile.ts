@@ -41,13 +41,16 @@ if (!(seconds > 0) || !(rate > 0) || !(attacks > 0) || !Number.isInteger(seed)) 
   process.exit(2);
 }
 
-/** The median of a refusal, in milliseconds. */
+/** The maximum of the median time of a refusal, in milliseconds. */
 const longestRefusalMs = 20;
-/** What a good caller's 99th percentile may be: so many times what it is alone. */
+/** The maximum of a good caller's 99th percentile, as a multiple of its value without an attack. */
 const mostTimes = 2;
-/** Nor does it fail below this, in milliseconds: what is alone answered in four is four times as long behind one refusal of ten. */
+/**
+ * A 99th percentile below this value never fails, in milliseconds: a request that takes four milliseconds alone takes four times
+ * as long behind one refusal of ten.
+ */
 const unfeltMs = 50;
-/** How much of a core others may take meanwhile: with more, it is they who are measured. */
+/** The maximum share of a core that other processes may use. With more, they would be measured. */
 const mostOfOthers = 0.1;
 
 /** Answers at once. */
@@ -64,7 +67,10 @@ say(`bankql and the rest: ${pinApart(bankql.child.pid ?? 0, process.pid)}`);
 const mallory = createSender(bankql.url, 'mallory');
 const alice = createSender(bankql.url, 'alice');
 
-/** The attack when bankql has time for it: the one before may have left it with too much to do, or cost the connection. */
+/**
+ * Waits until bankql has time before the attack, because the one before may have left it with too much to do, or have closed the
+ * connection.
+ */
 async function attackInPeace(hostile: Hostile) {
   for (let attempt = 1; ; attempt++) {
     const outcome = await mallory.send(hostile);
@@ -73,7 +79,7 @@ async function attackInPeace(hostile: Hostile) {
   }
 }
 
-/** Seconds of computing so far: of bankql, of this process, of everything on the machine; NaN where no /proc says so. */
+/** Seconds of processor time so far: of bankql, of this process, and of all processes; NaN without /proc. */
 function computed() {
   const read = (file: string, skip: RegExp, fields: readonly number[]) => {
     try {
@@ -84,12 +90,12 @@ function computed() {
     }
   };
   const process = (id: number | string | undefined) => read(`/proc/${id}/stat`, /^.*\) /s, [11, 12]);
-  // User, nice, system, interrupts, and what the host took.
+  // User, nice, system, interrupts, and the time that the host took.
   const all = read('/proc/stat', /^cpu +/, [0, 1, 2, 5, 6, 7]);
   return { bankql: process(bankql.child.pid), self: process('self'), all };
 }
 
-/** A good caller's reads, so many a second whatever comes back: how long they took, and how many were not answered. */
+/** Sends a good caller's reads at a fixed rate. Returns their durations, and the number without an answer. */
 async function goodCaller() {
   const waits: Promise<number>[] = [];
   const lag = monitorEventLoopDelay({ resolution: 1 });
@@ -148,7 +154,7 @@ for (const [nth, hostile] of hostileRequests.entries()) {
   if (bank.requests.length > before) failures.push(`${hostile.what}: reached the bank`);
 }
 
-/** What the good caller feels while somebody attacks, in a thread of its own: what that one has to do himself must not count. */
+/** Measures the good caller during an attack. The attack runs in a thread of its own, so that its work does not count. */
 async function besides(perSecond: number | null) {
   const workerData: Attack = { url: bankql.url, perSecond };
   const attacker = new Worker(new URL('./hostile-attacker.ts', import.meta.url), { workerData });

@@ -14,9 +14,9 @@ import { good, outcomeOf } from './rolling/load.ts';
 import { checkServed } from './served.ts';
 
 /**
- * `node test/long/check-image.ts [--seconds N]`: builds ops/Dockerfile as it is, without an engine of Docker's and without a
- * registry of images, looks at what the image holds, and runs it as ops/ does: what it answers, its health check, signals, and
- * what its memory's limit does under load for so many seconds. Exit code 1 where something is not as it should be.
+ * `node test/long/check-image.ts [--seconds N]`: builds ops/Dockerfile without Docker's engine and without a registry of images,
+ * checks the contents of the image, and runs it as ops/ does. It checks the answers, the health check, signals, and the memory
+ * limit under load for this number of seconds. Exit code 1 if a check fails.
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '30' } } });
 const seconds = Number(values.seconds);
@@ -36,14 +36,14 @@ const check = (isSo: boolean, problem: string) => {
   if (!isSo) problems.push(problem);
 };
 
-/** Does a part of the check, and says what it shows where nothing is wrong. */
+/** Runs a part of the check, and prints its result if it succeeds. */
 async function part(shows: string, checking: Promise<void>): Promise<void> {
   const before = problems.length;
   await checking;
   if (problems.length === before) say(shows);
 }
 
-/** What it answers over the sandbox bank, as whom it runs, and that SIGUSR1 opens no inspector. */
+/** Checks the answers from the sandbox bank, the user of the process, and that SIGUSR1 opens no inspector. */
 async function checkServing(engine: Engine): Promise<void> {
   const container = await engine.start(image, 512, { NODE_ENV: 'development', SANDBOX_PORT: '0' });
   await checkServed(`${container.url}/graphql`);
@@ -68,7 +68,7 @@ async function checkServing(engine: Engine): Promise<void> {
   await checkEnd(container);
 }
 
-/** SIGTERM while a payment is under way: it ends first. */
+/** Sends SIGTERM while a payment is in progress: the payment ends first. */
 async function checkDrain(engine: Engine): Promise<void> {
   await using bank = await startPaymentBank();
   const act = bank.decide;
@@ -87,13 +87,13 @@ async function checkDrain(engine: Engine): Promise<void> {
 }
 
 async function checkEnd(container: Container): Promise<void> {
-  // It may have been killed before.
+  // The container may have been killed before.
   await container.signal('TERM').catch(() => {});
   const code = await container.ended;
   check(code === 0, `SIGTERM ends it with exit code ${code}: ${container.output().slice(-1000)}`);
 }
 
-/** The bench's Q4 as fast as it answers, within so much memory, which is the kernel's limit here. */
+/** Runs the bench's Q4 at full speed, with this memory limit, which the kernel enforces here. */
 async function checkMemory(engine: Engine, megabytes: number): Promise<void> {
   await using bank = await openBank();
   bank.reset();

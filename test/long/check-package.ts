@@ -17,12 +17,13 @@ import { progress } from './progress.ts';
 import { checkServed } from './served.ts';
 
 /**
- * `npm run check:package`: the package that `npm run release` makes is installed in an empty folder, without a Node of its own, and serves
- * the README's query and GraphiQL, keeps a payment in SQLite, finds and backs it up, on each of these versions of Node, which are
- * fetched as packages (Linux on x64 only). On each, a program mounts it in Express with a plugin (mounted-app.js). The client's package is installed and loaded without the server.
+ * `npm run check:package`: installs the package of `npm run release` in an empty folder, without its own Node. On each of these
+ * versions of Node, which are fetched as packages (Linux on x64 only), it serves the README's query and GraphiQL, keeps a payment
+ * in SQLite, and finds and backs it up. On each, a program mounts it in Express with a plugin (mounted-app.js). The client's
+ * package is installed and loaded without the server.
  */
 
-/** The oldest that `engines` names, and the newest; the tests run on the one between them. */
+/** The oldest version that `engines` permits, and the newest. The tests run on a version between them. */
 const nodes = ['22.19.0', '26.10.0'];
 
 const root = join(import.meta.dirname, '../..');
@@ -30,10 +31,13 @@ const folder = mkdtempSync(join(tmpdir(), 'bankql-package-'));
 const quiet = { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] as ('ignore' | 'pipe' | 'inherit')[] };
 const npm = (...args: string[]) => execFileSync('npm', ['--loglevel=error', ...args], quiet).toString();
 
-/** The address that the process prints. Errors: what it printed, where it ended instead. */
+/**
+ * The address that the process prints.
+ * Errors: an Error with the output, if the process ended.
+ */
 async function addressOf(child: ChildProcess): Promise<string> {
   let output = '';
-  // The stream stays open: payments are refused while their lines cannot be written.
+  // The stream stays open, because payments are refused while their lines cannot be written.
   for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     output += String(chunk);
     const [, url] = /bankql serves GraphQL at (\S+\/graphql)/.exec(output) ?? [];
@@ -42,12 +46,12 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`bankql ended: ${output}`);
 }
 
-/** How often a payment is asked for at most. */
+/** The maximum number of requests for a payment. */
 const mostAsked = 60;
 
 /**
- * Pays as docs/clients.md says. On a disk to which others write much, the store may not answer in time: the same key is sent again
- * after the time that the answer names, and another one where the answer says that the first one ended without a payment.
+ * Pays as docs/clients.md describes. If other processes write much to the disk, the store may not answer in time. Then the same
+ * key is sent again after `retryAfter`, or a new key if the answer says that the first one ended without a payment.
  * Errors: Error if the sandbox bank does not execute the payment.
  */
 async function pay(address: string): Promise<void> {
@@ -81,7 +85,7 @@ async function check(node: string): Promise<void> {
     PATH: process.env.PATH,
     PORT: '0',
     SANDBOX_PORT: '0',
-    // A busy machine is not what this is about.
+    // This check is not about a busy machine.
     STATE_URL: `sqlite:${join(folder, `${node}.db`)}`,
   };
   const run = (...args: string[]) =>
@@ -110,7 +114,7 @@ async function check(node: string): Promise<void> {
   }
 }
 
-/** The client's package: alone in a folder, it loads, and comes with the schema. */
+/** Checks the client's package alone in a folder: it loads, and contains the schema. */
 async function checkClient(): Promise<void> {
   progress('the client');
   const packed = execFileSync(

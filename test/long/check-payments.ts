@@ -6,9 +6,9 @@ import { makePlan } from './payment-history/workload.ts';
 import { counted, progress } from './progress.ts';
 
 /**
- * `npm run check:payments -- [--operations N] [--store sqlite|postgres|standby|all] [--seed N]`: clients, faults and crashes
- * at random, and afterwards proof that no payment was sent twice and nobody was told what is not so. Exit code 1 where something
- * does not hold.
+ * `npm run check:payments -- [--operations N] [--store sqlite|postgres|standby|all] [--seed N]`: sends payments with random
+ * clients, faults and crashes, and then checks that no payment was sent twice and no answer was false. Exit code 1 if a check
+ * fails.
  */
 const { values } = parseArgs({
   options: {

@@ -62,7 +62,7 @@ async function rollingRestarts({ url, bank, roll }: Topology): Promise<void> {
   check(once === payments.length, 'a payment was not at the bank once');
 }
 
-/** Does harm under load, undoes it, and settles what was left open by asking again under the same keys. */
+/** Causes a failure under load, repairs it, and settles open payments by repeating them with the same keys. */
 async function outage(
   { url, bank }: Topology,
   name: string,
@@ -97,7 +97,7 @@ async function outage(
   }
 }
 
-/** Asks until it is known what became of a payment, as a client does. */
+/** Repeats a request until the outcome of the payment is known, as a client does. */
 async function settle(url: string, key: string): Promise<string> {
   for (const end = performance.now() + 60_000; ; await delay(500)) {
     const outcome = await outcomeOf(url, key);
@@ -110,7 +110,7 @@ const count = (words: readonly string[]) =>
     Object.entries(Object.groupBy(words, (word) => word)).map(([word, all = []]) => [word, all.length]),
   );
 
-// As the tests have it: a store that is slow because the machine is makes no payment fail.
+// The timeouts are those of the tests, so that no payment fails because a slow machine makes the store slow.
 await bundle();
 await using topology = await startTopology();
 const end = () => void topology[Symbol.asyncDispose]().then(() => process.exit(130));

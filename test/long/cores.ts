@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
 /**
- * Puts processes on cores of their own, so that neither takes the other's time: the first gets a core, the second
- * another one. Says what it did; without taskset, or with one core, nothing.
+ * Pins two processes to different cores, so that neither takes the other's time. Returns a description of what it did; empty
+ * without taskset, or with one core.
  */
 export function pinApart(first: number, second: number): string {
   let cores: string[];
@@ -21,7 +21,7 @@ export function pinApart(first: number, second: number): string {
   }
 }
 
-/** The cores that a process may use, of a line such as "pid 7's current affinity list: 0-2,5". */
+/** The cores that a process may use, from a line such as "pid 7's current affinity list: 0-2,5". */
 function coresOf(pid: number): string[] {
   const line = execFileSync('taskset', ['--cpu-list', '--pid', String(pid)], { encoding: 'utf8' });
   return (line.split(': ')[1] ?? '')

@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createSender, hostileRequests } from './hostile-requests.ts';
 
 /**
- * A thread that sends the hostile requests until it is told to end: so many a second, whatever comes back, or, where
- * that is null, one after the other without a pause.
+ * A thread that sends the hostile requests until it is stopped: at a fixed rate, whether or not they are answered, or, if the
+ * rate is null, one after the other without a pause.
  */
 export interface Attack {
   readonly url: string;
@@ -18,7 +18,7 @@ let isOver = false;
 parentPort?.once('message', () => {
   isOver = true;
 });
-/** Requests without an answer: an attacker has no more connections than this. */
+/** The maximum number of requests without an answer: the attacker has this number of connections. */
 const mostUnanswered = 200;
 let unanswered = 0;
 const beginning = performance.now();

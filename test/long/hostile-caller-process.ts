@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Behaviour, behaviours, type Group } from './hostile-callers.ts';
 
 /**
- * A process of callers within the limits, which continue until their parent sends a message. It is told when each of their
- * connections has had an answer, or is held. They yield to the good caller and the bank, with which they share a core: what they
- * compute themselves must not count as waiting.
+ * A process of callers within the limits, which continue until their parent sends a message. It sends a message when each of
+ * their connections has had an answer, or is open. It has a low priority on the core that it shares with the good caller and the
+ * bank, so that its own work does not delay them.
  */
 setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + 10));
 
@@ -15,7 +15,7 @@ const [url = '', groups]: readonly [string, readonly Group[]] = JSON.parse(proce
 const target = new URL(url);
 const agent = new Agent({ keepAlive: true });
 const sockets = new Set<Socket>();
-/** How often each status was the answer; 0 for a connection on which no answer is read. */
+/** The number of answers with each status; 0 for a connection on which no answer is read. */
 let statuses: Record<number, number> = {};
 let isOver = false;
 process.once('message', () => {
@@ -24,7 +24,7 @@ process.once('message', () => {
 
 const headersOf = (behaviour: Behaviour, login: number): Record<string, string> => ({
   'Content-Type': 'application/json',
-  // The bank refuses this key: nothing that it is shown proves who asks.
+  // The bank refuses this key, so that the caller is not verified.
   'Ocp-Apim-Subscription-Key': behaviour.startsWith('updates') ? 'made-up' : 'key',
   'Auth-Provider-Name': 'provider',
   'Auth-ID': `attacker-${login}`,
@@ -55,7 +55,7 @@ const ask = (behaviour: Behaviour, login: number, body = bodyOf(behaviour)) =>
     sent.end(body);
   });
 
-/** Holds a connection as long as the server lets it: with a body that stops, or with answers that nobody reads. */
+/** Holds a connection open as long as the server permits: with an incomplete body, or with answers that nobody reads. */
 const hold = (behaviour: Behaviour, login: number) =>
   new Promise<void>((resolve) => {
     const socket = connect(Number(target.port), target.hostname);
@@ -71,11 +71,11 @@ const hold = (behaviour: Behaviour, login: number) =>
     const head = Object.entries(headersOf(behaviour, login)).map(([name, value]) => `${name}: ${value}\r\n`);
     const whole = `POST ${target.pathname} HTTP/1.1\r\nHost: ${target.host}\r\n${head.join('')}Content-Length: ${body.length}\r\n\r\n${body}`;
     if (behaviour === 'bodies that stop') socket.write(whole.slice(0, 1 - body.length));
-    // Unread, so that the answers stay with the server.
+    // The answers are not read, so that they stay with the server.
     else socket.pause().write(whole.repeat(20));
   });
 
-/** Makes the payments that those who list payments list: a thousand, and at most 120 for each login. */
+/** Makes the payments for the callers that list payments: a thousand, and at most 120 for each login. */
 const payAll = ({ behaviour, logins }: Group) =>
   Promise.all(
     Array.from({ length: behaviour === 'lists of payments' ? logins : 0 }, async (_, login) => {
@@ -97,7 +97,7 @@ async function keepOn({ behaviour }: Group, login: number): Promise<void> {
     await (holds ? hold : ask)(behaviour, login);
     if (!holds && isFirst) began();
     isFirst = false;
-    // A server that has gone is asked again a little later.
+    // If the server has stopped, the request is sent again a little later.
     await delay(1);
   }
 }

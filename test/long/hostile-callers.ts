@@ -10,7 +10,7 @@ import { pinApart } from './cores.ts';
 import { createSender } from './hostile-requests.ts';
 import { progress } from './progress.ts';
 
-/** What a caller within the limits does, again and again, on each of its connections. */
+/** The work that a caller within the limits repeats on each of its connections. */
 export const behaviours = {
   'large answers':
     '{bank{branches(first:11){nodes{bank{branches{nodes{id branchId name address{city line1}}}}}}}}',
@@ -28,52 +28,55 @@ export const behaviours = {
 } as const;
 export type Behaviour = keyof typeof behaviours;
 
-/** One group of callers, all of whom do the same. */
+/** A group of callers that all behave in the same way. */
 export interface Group {
   readonly behaviour: Behaviour;
   readonly logins: number;
-  /** How many requests of each login are under way at the same time. */
+  /** The number of concurrent requests of each login. */
   readonly connections: number;
 }
 
-/** What good callers feel of an attack. */
+/** The effect of an attack on good callers. */
 interface Felt {
   readonly groups: readonly Group[];
   readonly p99: number;
   readonly refused: number;
-  /** How long the refusals at the door took, in milliseconds (p99). */
+  /** The duration of refusals, in milliseconds (p99). */
   readonly refusalP99: number;
-  /** What they were told. */
+  /** The reasons of the refusals. */
   readonly reasons: ReadonlySet<string>;
   readonly asked: number;
-  /** How late the good caller itself was to send its requests, in milliseconds (p99): this does not count. */
+  /** The delay with which the good caller itself sent its requests, in milliseconds (p99). It does not count. */
   readonly ownLateness: number;
-  /** How often each status was an attacker's answer. */
+  /** The number of an attacker's answers with each status. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly isAlive: boolean;
   readonly residentMegabytes: number;
 }
 
-/** The heap, in megabytes: a small container's. */
+/** The heap of a small container, in megabytes. */
 const smallHeap = 256;
-/** Beside one greedy caller, the good caller's 99th percentile is so many times what it is alone, or this in any case, in milliseconds. */
+/**
+ * With one greedy caller, the maximum of the good caller's 99th percentile, as a multiple of its value alone, and the value that
+ * is always permitted, in milliseconds.
+ */
 const mostTimes = 5;
 const unfeltMs = 300;
-/** Beside many, a refusal takes this long at most, in milliseconds (p99). */
+/** With many greedy callers, the maximum duration of a refusal, in milliseconds (p99). */
 const longestRefusalMs = 100;
-/** How much more than its heap the process may hold, in megabytes. */
+/** The memory that the process may use in addition to its heap, in megabytes. */
 const besideHeap = 150;
-/** How long attackers may take to open their connections. */
+/** The maximum time in which attackers open their connections, in milliseconds. */
 const longestStartMs = 5000;
 const trialMs = 5000;
-/** How long a good caller waits for an answer, in milliseconds; then it counts as refused. */
+/** The time for which a good caller waits for an answer, in milliseconds. After it, the request counts as refused. */
 const mostPatienceMs = 10_000;
-/** There are so many good callers, each of whom makes so many requests a second. */
+/** The number of good callers, and the number of requests of each in a second. */
 const goodCallers = 8;
 const perSecond = 5;
 const goodConnections = 4;
 
-/** A bank of 1,000 branches that answers at once, and refuses the key of those who made one up. */
+/** A bank of 1,000 branches that answers at once, and refuses made-up keys. */
 async function startBank() {
   const branches = JSON.stringify({
     branches: Array.from({ length: 1000 }, (_, n) => ({
@@ -84,7 +87,7 @@ async function startBank() {
       location: { latitude: n % 90, longitude: n % 180 },
     })),
   });
-  // No two of these lists are equal: the account's id is in the first one of its records.
+  // No two of these lists are equal: the account's id is in the first record.
   const otherAccounts = Buffer.from(
     Array.from(
       { length: 2000 },
@@ -127,20 +130,22 @@ const p99 = (times: readonly number[]): number =>
 
 const isAlive = ({ child }: BankqlProcess) => child.exitCode === null && child.signalCode === null;
 
-/** Of eleven requests of good callers, those that do not read one record: a list of 1,000, and an update of their own record. */
+/**
+ * The requests, of eleven of a good caller, that do not read one record: they read a list of 1,000, or update their own record.
+ */
 const goodQueries: Readonly<Record<number, (customerId: string) => string>> = {
   5: () => '{ bank { branches { nodes { id name address { city line1 } } } } }',
   10: (customerId) =>
     `mutation { updateCustomer(input: { customerId: "${customerId}", changes: { email: "good" } }) { trackId } }`,
 };
 
-/** What good callers feel of these groups. */
+/** Measures the effect of these groups on good callers. */
 async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Felt> {
   const good = Array.from({ length: goodCallers }, (_, n) => ({
     ...createSender(bankql.url, `good-${n}`),
     customerId: `good-${n}`,
   }));
-  // They are connected before: Node accepts one connection in each iteration of the event loop, in their order.
+  // They connect before the attack, because Node accepts one connection in each iteration of the event loop, in order.
   await Promise.all(
     good.flatMap(({ send }) =>
       Array.from({ length: goodConnections }, () => send({ body: '{"query":"{ __typename }"}' })),
@@ -153,12 +158,12 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   const lateness: number[] = [];
   const refusals: number[] = [];
   let refused = 0;
-  /** Until when a good caller that was refused waits, as Retry-After tells it. */
+  /** The time until which a refused good caller waits, according to Retry-After. */
   const waitsUntil = new Map<string, number>();
   let sent = 0;
   const reasons = new Set<string>();
   let most = 0;
-  // If they cannot all begin, because the server has no time for them, that is part of the attack.
+  // If not all of them can begin, because the server has no time for them, that is part of the attack.
   if (groups.length > 0) await Promise.race([once(attackers, 'message'), delay(longestStartMs)]);
   await delay(1000);
   const beginning = performance.now();
@@ -179,7 +184,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
       ]).then(({ status, text, milliseconds }) => {
         if (!text.startsWith('{"data"') || text.includes('"errors"')) {
           refused++;
-          // Other failures come after a request was admitted.
+          // Other failures occur after a request was admitted.
           if (status === 503) refusals.push(milliseconds);
           waitsUntil.set(customerId, performance.now() + 1000);
           reasons.add(/"message":"([^."]*)/.exec(text)?.[1] ?? 'no answer');
@@ -224,9 +229,9 @@ const describe = ({
   ` (answered ${JSON.stringify(statuses)})`;
 
 /**
- * Callers with proven names that keep within every limit. Beside one greedy caller, none of the good ones is refused, and they wait
- * little longer than alone. Beside a hundred, the process lives, and refusals come at once. Prints what the good callers felt;
- * returns what fails.
+ * Tests verified callers that stay within every limit. With one greedy caller, no good caller is refused, and good callers wait
+ * little longer than alone. With a hundred, the process survives, and refusals come at once. Prints the effect on the good
+ * callers; returns the failures.
  */
 export async function tryCallers(say: (line: string) => void): Promise<readonly string[]> {
   const all = (Object.keys(behaviours) as Behaviour[]).flatMap((behaviour): Group[][] => [

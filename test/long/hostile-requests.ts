@@ -1,10 +1,10 @@
 import { Agent } from 'undici';
 
-/** A request that must be refused; a GET where it has no body. */
+/** A request that must be refused; a GET if it has no body. */
 export interface Hostile {
   readonly what: string;
   readonly body?: string | Buffer<ArrayBuffer>;
-  /** What stands behind the endpoint's path. */
+  /** The text after the endpoint's path. */
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -77,11 +77,11 @@ export const hostileRequests: readonly Hostile[] = [
   { what: 'a mutation by GET', url: '?query=mutation{putProduct(input:{product:{}}){trackId}}' },
 ];
 
-/** Sends as one caller, over connections of its own: what another does to theirs must be nothing to it. */
+/** Sends requests as one caller, over its own connections, so that other callers' requests do not affect it. */
 export function createSender(origin: string, authId: string) {
   const agent = new Agent();
   return {
-    /** The answer, its status 0 where there was none, and how long it took in milliseconds. */
+    /** Returns the answer, with status 0 if there was none, and its duration in milliseconds. */
     async send({ url = '', body, headers }: Omit<Hostile, 'what'>) {
       const started = performance.now();
       const response = await agent

@@ -1,5 +1,5 @@
 /**
- * What a process of Node keeps after its garbage is collected, in megabytes. It has to run with
+ * The memory that a process of Node uses after a garbage collection, in megabytes. The process must run with
  * `--inspect=127.0.0.1:PORT`.
  */
 export async function liveHeap(inspectPort: number): Promise<number> {

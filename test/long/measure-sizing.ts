@@ -6,9 +6,9 @@ import { startLoad } from './memory/load.ts';
 import { startTarget } from './memory/target.ts';
 
 /**
- * `npm run bench:sizing [-- --seconds N]`: what docs/operate.md computes sizes from, as its tables: memory at rest, for
- * documents and for requests under way, processor time for Q1 to Q4, and the cores for a thousand requests a second and more.
- * Processor time suffers least from other work on the machine, and suffers all the same.
+ * `npm run bench:sizing [-- --seconds N]`: prints the figures from which docs/operate.md computes sizes, as tables: memory at
+ * rest, for documents and for requests in progress, processor time for Q1 to Q4, and the cores for a thousand requests a second
+ * and more. Other work on the machine affects processor time least, but does affect it.
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
 const seconds = Number(values.seconds);
@@ -18,12 +18,12 @@ if (!(seconds > 0)) {
   process.exit(2);
 }
 
-/** So many that the document cache has room for them all. */
+/** The number of documents, which all fit into the document cache. */
 const texts = 300;
 const underWay = 200;
-/** How long the bank waits where requests are to be under way: until they have been counted. */
+/** The delay of the bank, in milliseconds, while requests in progress are counted. */
 const latencyMs = 3000;
-/** How busy a core may be. */
+/** The planned load of a core. */
 const busy = 0.6;
 const shapes = [q1(), q2(), q3, q4];
 
@@ -34,9 +34,9 @@ const untilSent = async (load: ReturnType<typeof startLoad>, count: number) => {
 const startFew = (url: string, shape: Shape, uniquePercent = 0) =>
   startLoad({ url, connections: 8, uniquePercent, shape });
 
-/** Memory: resident and kept by the heap at rest, and what the heap keeps more for documents and requests, in megabytes. */
+/** Measures memory: resident and heap memory at rest, and the additional heap memory for documents and requests, in megabytes. */
 async function measureMemory() {
-  // Requests that wait for the bank are neither refused nor in turn.
+  // Requests that wait for the bank must not be refused, or wait for their turn.
   await using target = await startTarget({
     BANK_CONNECTIONS: String(14 * underWay),
     BANK_TIMEOUT_MS: '20000',
@@ -45,14 +45,14 @@ async function measureMemory() {
   await delay(2000);
   const resident = memoryOf(pid).now;
   const heap = await target.liveHeap();
-  // What is compiled and connected is no document's.
+  // Compilation and connections do not count as memory of documents.
   await untilSent(startFew(url, q4), 500);
   const before = await target.liveHeap();
   await untilSent(startFew(url, q4, 100), texts);
   const withDocuments = await target.liveHeap();
 
   const load = () => startLoad({ url, connections: underWay, uniquePercent: 0 });
-  // Connections to the bank stay open.
+  // The connections to the bank stay open.
   await untilSent(load(), 2 * underWay);
   const idle = await target.liveHeap();
   target.bank.reset(latencyMs);
@@ -68,7 +68,7 @@ async function measureMemory() {
   };
 }
 
-/** Processor time of a request, in milliseconds, the kernel's for its connections included. */
+/** Measures the processor time of a request in milliseconds, including the kernel's time for its connections. */
 async function measureProcessor(): Promise<ReadonlyMap<Shape, number>> {
   await using target = await startTarget();
   const { url, pid } = target;

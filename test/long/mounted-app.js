@@ -1,4 +1,4 @@
-// A program of somebody who has installed the package: bankql in Express, with a plugin of permissions, over the sandbox bank and SQLite.
+// A program that uses the installed package: bankql in Express, with a permission plugin, the sandbox bank and SQLite.
 // check-package.ts runs it. It ends with an error if an answer is not the expected one.
 import assert from 'node:assert/strict';
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
@@ -6,7 +6,7 @@ import { createBankql, schema } from 'bankql';
 import express from 'express';
 import { defaultFieldResolver, GraphQLError, GraphQLSchema } from 'graphql';
 
-// The schema is one of the host's graphql: two copies could not execute each other's.
+// The schema must be made by the host's graphql: two copies could not execute each other's schema.
 assert(schema instanceof GraphQLSchema);
 
 const guarded = mapSchema(schema, {

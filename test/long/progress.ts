@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How often a line says what is being done, in milliseconds. */
+/** The interval of progress lines, in milliseconds. */
 const lineMs = 15_000;
 
 let last = performance.now();
 
-/** Tells whoever waits for a long check or a bench what it is doing, on stderr: what it found is on stdout. */
+/** Prints the current activity of a long check or a bench to stderr; results go to stdout. */
 export function progress(activity: string | null): void {
   if (activity === null || performance.now() - last < lineMs) return;
   last = performance.now();
@@ -20,5 +20,5 @@ export async function waitSeconds(seconds: number, activity: string): Promise<vo
   }
 }
 
-/** A count with its thousands apart. */
+/** A count with separated thousands. */
 export const counted = (count: number): string => count.toLocaleString('en');

@@ -8,7 +8,10 @@ function codeBlock(language: string): string {
   return block;
 }
 
-/** Errors: where bankql at this address does not answer the README's query as the README says, or lacks a file of GraphiQL. */
+/**
+ * Checks that bankql at this address answers the README's query as in the README, and has the files of GraphiQL.
+ * Errors: an Error if it does not.
+ */
 export async function checkServed(address: string): Promise<void> {
   await checkPage(address);
   const response = await fetch(address, {

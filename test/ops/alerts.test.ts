@@ -21,7 +21,7 @@ const rules = join(import.meta.dirname, '../../ops/helm/alerts.yml');
 const runRuleTests = (file: string): string =>
   execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8', stdio: 'pipe' });
 
-/** The series of Prometheus' text at each scrape, in promtool's notation: `_` if a series was not there. */
+/** The series of Prometheus' text at each scrape, in promtool's notation: `_` if a series is missing. */
 function seriesOf(scrapes: readonly string[]): { series: string; values: string }[] {
   const values = new Map<string, string[]>();
   for (const [index, text] of scrapes.entries())
@@ -35,8 +35,9 @@ function seriesOf(scrapes: readonly string[]): { series: string; values: string 
 }
 
 /**
- * Asserts that exactly these alerts fire at some time in the last minutes, if Prometheus scrapes these texts, one a minute. An empty text: the
- * process did not answer. Errors: promtool's output, which names what fired.
+ * Asserts that exactly these alerts fire in the last minutes if Prometheus scrapes these texts, one a minute. An empty text means
+ * that the process did not answer.
+ * Errors: promtool's output, which names the alerts that fired.
  */
 function assertAlerts(
   scrapes: readonly string[],
@@ -79,7 +80,7 @@ function assertAlerts(
   }
 }
 
-/** Which alerts fire: the metrics are scraped from a bankql that lives through each case, a scrape counting as a minute. */
+/** Which alerts fire: the metrics are scraped from a bankql that goes through each case. A scrape counts as a minute. */
 
 const root = join(import.meta.dirname, '../..');
 
@@ -135,14 +136,14 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         },
       },
     );
-    // What a breaker does depends on real time; paused calls are the bank's fault too.
+    // A breaker depends on real time, so it is switched off. Paused calls are the bank's fault too.
     bankql = await serveBankql(context, { limits: { publicCacheMs: 0, breakerShare: 0 } });
     metricsUrl = /http:\S+\/metrics/.exec(output)?.[0] ?? '';
   }
 
   async function scrape() {
     const text = await (await fetch(metricsUrl)).text();
-    // How late this machine's event loop is, and how long its calls take, is its own.
+    // The lag of the event loop and the duration of calls depend on this machine, so they are removed.
     scrapes.push(text.replaceAll(/^bankql_(nodejs|graphql_duration|bank_call_seconds_bucket).*\n/gm, ''));
   }
 
@@ -162,7 +163,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
       '{ bank { messages { totalCount } branches { totalCount } } other: bank(bankId: "B") { branches { totalCount } } }',
     );
 
-  /** So many minutes, with what clients do in each. */
+  /** This number of minutes, with the clients' requests in each. */
   async function live(minutes: number, minute: () => Promise<unknown> = read) {
     for (let now = 0; now < minutes; now++) {
       await scrape();
@@ -293,7 +294,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
     isWell();
     await live(3);
     assertAlerts(scrapes, ['BankqlPaymentOutcomeUnknown']);
-    // The store is read every few seconds at most; these minutes take less.
+    // The store is read only every few seconds, and these simulated minutes take less.
     const old = (scrapes.splice(0).at(-1) ?? '').replace(/^(bankql_state_payments.*UNKNOWN.*) 0$/m, '$1 1');
     await bankql.stop();
     await start(`sqlite:${join(folder, `${stores - 1}.db`)}`);
@@ -326,13 +327,13 @@ test('every alert has a severity, and a runbook entry with a first command under
     expect(/```sh\n([^`]*)```/.exec(entry)?.[1] ?? '', name).toMatch(/bankql-(?:log|metrics|in-service)\b/);
     return anchor;
   });
-  // No entry is left of an alert that is gone.
+  // The page has no entry of an alert that does not exist.
   expect([...new Set(named)].sort()).toEqual([...entries.keys()].map((title) => title.toLowerCase()).sort());
 });
 
 test('the runbook defines its three commands for each deployment', () => {
   const [head = ''] = readFileSync(join(root, 'docs/runbook.md'), 'utf8').split(/^### /m);
-  // The port that ops/systemd opens for metrics.
+  // The port of the metrics in ops/systemd.
   for (const port of head.matchAll(/127\.0\.0\.1:(\d+)\/metrics/g)) expect(port[1]).toBe('9464');
   for (const deployment of ['systemd', 'compose', 'Kubernetes']) {
     const [, block = ''] = new RegExp(`\`\`\`sh\\n# ${deployment}([^\`]*)\`\`\``).exec(head) ?? [];

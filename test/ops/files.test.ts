@@ -5,12 +5,12 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
-/** What the files of ops/ say of bankql is so, and they agree with each other. */
+/** The statements of the files in ops/ about bankql are true, and the files agree with each other. */
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, 'ops', file), 'utf8');
 const yamlFiles = readdirSync(join(root, 'ops'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-  // Templates of the chart are no YAML until helm renders them.
+  // Templates of the chart are not YAML until helm renders them.
   /^(?!helm.templates).*\.ya?ml$/.test(file),
 );
 const compose = parse(read('compose/compose.yaml'), { merge: true });
@@ -102,7 +102,7 @@ test('the image is made of one other, which an argument names: a bank may have i
   const sources = dockerfile.match(/^FROM .*$/gm) ?? [];
   expect(sources.filter((line) => !/^FROM node:\$\{NODE\}( AS \w+)?$/.test(line))).toEqual([]);
   expect(sources.length).toBeGreaterThan(1);
-  // A builder would fetch the frontend that such a line names, as an image.
+  // A builder would fetch the frontend in such a line as an image.
   expect(dockerfile).not.toMatch(/^#\s*syntax\s*=/im);
 });
 

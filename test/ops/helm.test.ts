@@ -8,8 +8,8 @@ import { readConfig } from '../../src/config/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
 /**
- * The Helm chart. `helm` renders it if it is installed (.ci/run does that); without it only the templates' own text is checked.
- * The objects are checked against Kubernetes' own types, which know every field.
+ * The Helm chart. If `helm` is installed, it renders the chart (.ci/run does that); otherwise only the text of the templates is
+ * checked. The objects are checked against Kubernetes' own types, which contain every field.
  */
 
 const root = join(import.meta.dirname, '../..');
@@ -20,7 +20,7 @@ if (!hasHelm) process.stdout.write('skipped: rendering the Helm chart, since hel
 const values = parse(read('ops/helm/values.yaml'));
 const templates = readdirSync(join(chart, 'templates')).map((file) => read(`ops/helm/templates/${file}`));
 
-/** A Kubernetes object, as YAML has it. */
+/** A Kubernetes object, parsed from YAML. */
 // biome-ignore lint/suspicious/noExplicitAny: objects of a dozen kinds, read by the assertions below
 type KubernetesObject = Record<string, any>;
 
@@ -35,13 +35,16 @@ const documentsOf = (text: string): KubernetesObject[] =>
 const ofKind = (objects: readonly KubernetesObject[], kind: string) =>
   objects.find((object) => object.kind === kind) ?? {};
 
-/** The module of kubernetes-types for an API; the Prometheus operator's own kinds are not in it (promtool checks the alerts). */
+/**
+ * The module of kubernetes-types for an API. It does not contain the kinds of the Prometheus operator (promtool checks the
+ * alerts).
+ */
 const moduleOf = (apiVersion: string): string | null =>
   apiVersion.startsWith('monitoring.coreos.com/')
     ? null
     : `kubernetes-types/${apiVersion === 'v1' ? 'core/v1' : apiVersion.replace(/\.k8s\.io/, '')}`;
 
-/** What the compiler says of the objects as values of Kubernetes' types: unknown fields, missing ones, wrong types. */
+/** The compiler's errors for the objects as values of Kubernetes' types: unknown fields, missing fields, wrong types. */
 function typeErrors(objects: readonly KubernetesObject[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'bankql-kubernetes-'));
   const values = objects.flatMap((object, index) => {
@@ -156,7 +159,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
       () =>
         readConfig({
           ...ofKind(render(...set), 'ConfigMap').data,
-          // As the image, and the secrets.
+          // These come from the image, and from secrets.
           HOST: '0.0.0.0',
           STATE_URL: 'postgres://bankql@store/bankql',
           BANK_SUBSCRIPTION_KEY: 'operator',

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { startProcess } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** Alerts and the dashboard ask for metrics that bankql has, and every alert says what to do. */
+/** Alerts and the dashboard use existing metrics, and every alert says what to do. */
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -25,7 +25,7 @@ const queriedMetrics = (expression: string): string[] => [
   ),
 ];
 
-/** The metrics in Prometheus' text, by the names under which they are stored: a histogram is three. */
+/** The metrics in Prometheus' text, by the names under which they are stored: a histogram has three names. */
 const exposedMetrics = (text: string): Set<string> =>
   new Set(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
@@ -71,7 +71,7 @@ const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 const folder = testFolder();
 let exposed: ReadonlySet<string>;
 beforeAll(async () => {
-  // With workers, since some metrics are theirs.
+  // Started with workers, because some metrics are about workers.
   await using bankql = await startProcess({
     BANK_BASE_URL: 'http://127.0.0.1:9',
     STATE_URL: `sqlite:${join(folder, 'state.db')}`,
@@ -82,7 +82,7 @@ beforeAll(async () => {
   exposed = exposedMetrics(await (await fetch(metricsUrl)).text());
 });
 
-/** `up` is Prometheus' own. */
+/** Prometheus itself provides `up`. */
 const missing = (expression: string) =>
   queriedMetrics(expression).filter((name) => name !== 'up' && !exposed.has(name));
 

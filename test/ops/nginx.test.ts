@@ -10,7 +10,7 @@ import { until } from '../support/waits.ts';
 
 if (!hasNginx) process.stdout.write('skipped: the headers behind nginx, since nginx is not installed\n');
 
-/** Compose's replicas trust the names that nginx sends (IDENTITY=headers): none of them may be a caller's own. */
+/** Compose's replicas trust the auth headers that nginx sends (IDENTITY=headers). None of these may come from the client. */
 describe.skipIf(!hasNginx)('nginx of compose', () => {
   const arrived: IncomingHttpHeaders[] = [];
   const replica = createServer((request, response) => {
@@ -23,9 +23,9 @@ describe.skipIf(!hasNginx)('nginx of compose', () => {
   });
   afterAll(() => closeNow(replica));
 
-  /** The headers that reach the replica with a request that claims to be alice's. */
+  /** The headers of a request that pretends to be alice's, as they reach the replica. */
   async function reached(folder: string, caller?: { provider: string; id: string }) {
-    // Started by root, nginx serves as another user.
+    // If root starts nginx, its workers run as another user.
     chmodSync(folder, 0o755);
     const listening = await freePort();
     const nginx = startNginx(folder, listening, { 'bankql-1': port, 'bankql-2': port }, caller);

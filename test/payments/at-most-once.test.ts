@@ -5,7 +5,7 @@ import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 
-/** Two processes of bankql over one store, and a bank that counts. */
+/** Two processes of bankql with one store, and a bank that counts. */
 describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
   let bank: PaymentBank;
   let state: State;
@@ -24,7 +24,7 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
 
   test('200 calls at once with one key send one request', async () => {
     const key = 'at-once';
-    // The bank answers when one of the callers has got IDEMPOTENCY_IN_PROGRESS.
+    // The bank answers after one of the callers has got IDEMPOTENCY_IN_PROGRESS.
     const { answer } = hold(bank);
     const told = await Promise.all(
       Array.from({ length: 200 }, async (_, n) => {

@@ -9,7 +9,7 @@ import { pay, type Told, transfer } from '../support/payment-client.ts';
 const hour = 60 * 60 * 1000;
 const retentionMs = 30 * 24 * hour;
 
-/** Two processes over one database; the test moves the clock of each. */
+/** Two processes with one database. The test sets the clock of each. */
 async function setUp() {
   const bank = await startPaymentBank();
   const clocks = { database: Date.now(), one: Date.now(), other: Date.now() };
@@ -47,7 +47,7 @@ describe.each([hour, -hour, 0])('a clock that moves by %i ms between the start a
     const asked = ask();
     await held.arrived;
     move(first, ...all);
-    // The answer to whoever asks meanwhile depends on the clock; what is sent does not.
+    // The answer to a request in the meantime depends on the clock; the number of payments that are sent does not.
     expect((await ask('other')).code).toBe(first > 0 ? 'OUTCOME_UNKNOWN' : 'IDEMPOTENCY_IN_PROGRESS');
     held.answer();
     const told = await asked;
@@ -100,7 +100,7 @@ describe('a process that was suspended until its lease had ended', () => {
       told.push(await ask('other'));
     };
     const late = await ask();
-    // Whoever was told this may have heard from the bank that there was no such payment, and paid in another way.
+    // A client with this answer may have learned from the bank that there was no such payment, and may have paid in another way.
     expect(told).toMatchObject([{ code: 'OUTCOME_UNKNOWN' }]);
     expect(late).toMatchObject({
       code: 'BANK_TIMEOUT',
@@ -128,7 +128,7 @@ describe('a process that was suspended until its lease had ended', () => {
     expect(bank.payments).toEqual([]);
     clock.now = clock.real;
     hooks.whenStored = async () => {};
-    // Nobody asked meanwhile: its key is free.
+    // There was no request in the meantime, so the key is free.
     expect(await ask('other')).toMatchObject({ code: 'DONE', replayed: false });
     expect(bank.payments).toHaveLength(1);
   });

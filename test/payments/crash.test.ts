@@ -7,7 +7,7 @@ import { type State, sharedStates } from '../support/payment-states.ts';
 const [beforePending, whenPending, whenAnswered, whenDone] = killPoints;
 const whenSent = 'when the bank has it';
 
-/** Where bankql is killed; how much of the payment the bank has then, and what is told of it afterwards. */
+/** The points at which bankql is killed; how much of the payment the bank has then, and the later answer of bankql. */
 const points = [
   { point: beforePending, sent: 0, told: 'DONE', afterLease: 'DONE' },
   { point: whenPending, sent: 0, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },
@@ -21,9 +21,9 @@ const keyOf = (point: string) => point.replaceAll(' ', '-');
 describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $name', ({ start }) => {
   let bank: PaymentBank;
   let state: State;
-  /** Finds the same store afterwards. */
+  /** A process that opens the same store afterwards. */
   let next: PaymentProcess;
-  /** The Track-IDs that had arrived when the last of the processes was dead. */
+  /** The Track-IDs that had arrived when the last process had ended. */
   const arrived = new Map<string, string[]>();
 
   const made = new AsyncDisposableStack();
@@ -66,10 +66,10 @@ describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $na
       await state.pass(leaseMs);
       const toldLater = await pay(next.url, transfer(key));
       expect(toldLater).toMatchObject({ code: afterLease, trackId: toldNext.trackId });
-      // It stays what it became.
+      // The state does not change any more.
       await state.pass(-leaseMs);
       expect(await pay(next.url, transfer(key))).toEqual(toldLater);
-      // Only what was never stored may be sent now.
+      // Only a payment that was never stored may be sent now.
       expect(bank.of(key)).toHaveLength(told === 'DONE' ? 1 : sent);
       if (sent === 1) expect(bank.of(key)[0]?.trackId).toBe(toldNext.trackId);
     },

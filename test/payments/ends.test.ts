@@ -8,7 +8,7 @@ import { startRecordingBank } from '../support/recording-bank.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 import { until } from '../support/waits.ts';
 
-/** How attempts to pay end, whatever happens to the store, the connection or the code in between. */
+/** The ends of attempts to pay, with faults of the store, the connection or the code in between. */
 
 const retentionMs = 86_400_000;
 const payment = (key: string) => `mutation { makeTransaction(input: {
@@ -87,7 +87,7 @@ describe('a payment that waits for its connection', () => {
     ],
     [
       'until its deadline is over, although no timer has fired yet',
-      // The wait took the time, not the bank.
+      // The wait for a connection used up the time, not the bank.
       'OVERLOADED',
       () => {
         clock.now = () => clock.real() + bankDefaults.paymentTimeoutMs + 1;

@@ -10,14 +10,17 @@ import { type Payment, type PayOptions, pay, type Told, transfer } from '../supp
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 
-/** How long a payment of this test may take. A fault that only the deadline would end takes longer, however slow the machine is. */
+/** The deadline of payments in this test. A fault that only the deadline ends takes longer than any machine needs. */
 const testMs = 300_000;
 /** Resolves when the client has its answer. */
 let told = Promise.withResolvers<void>();
 const head = (lines: string) => `HTTP/1.1 200 OK\r\n${lines}\r\n\r\n`;
 const json = 'Content-Type: application/json';
 
-/** What the bank may do after it read a payment, so that nobody can say whether it executed it. Bodies: bank-answers.ts. */
+/**
+ * Behaviours of a bank that has read a payment, after which nobody can know whether it executed the payment. bank-answers.ts has
+ * the bodies.
+ */
 const faults: readonly [string, Act][] = [
   ['a reset', reset],
   ['an end of the connection', (socket) => void socket.end()],
@@ -66,7 +69,7 @@ const faults: readonly [string, Act][] = [
   ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
 ];
 
-/** What the bank may do until the deadline has passed. */
+/** Behaviours of a bank until the deadline has passed. */
 const late: readonly [string, Act][] = [
   ['nothing', hang],
   ['an answer that comes too late', (socket) => void told.promise.then(() => reply(201, '{}')(socket))],
@@ -74,7 +77,7 @@ const late: readonly [string, Act][] = [
   ['an interim answer and nothing more', write('HTTP/1.1 102 Processing\r\n\r\n')],
 ];
 
-/** Answers that say how it ended, and the code for it. */
+/** Answers that say how the payment ended, with the resulting code. */
 const answers: readonly (readonly [string, Act, string])[] = [
   ['200 and nothing', reply(200, '', { 'Content-Type': '' }), 'DONE'],
   ['200 with an object', reply(200, '{}'), 'DONE'],
@@ -146,16 +149,16 @@ const cases: readonly Case[] = [
   }),
 ];
 
-// One store will do: what any of them keeps is the same (see store-conformance.ts).
+// One kind of store is enough, because all keep the same data (see store-conformance.ts).
 describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name', ({ start }) => {
   let bank: PaymentBank;
   let state: State;
   let patient: BankqlProcess;
-  /** In this process, so that a deadline passes when the test says so. */
+  /** A bankql in this process, so that the test lets the deadline pass. */
   let hasty: TestBankql;
   const environment = () => ({
     BANK_BASE_URL: bank.url,
-    // Every fault is to reach the bank: no breaker pauses payments in between.
+    // Every fault must reach the bank, so no breaker pauses payments.
     ...withLimits({ breakerShare: 0, bankAnswerBytes: 4096 }),
     STATE_URL: state.url,
   });
@@ -172,7 +175,7 @@ describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name'
     hasty = made.use(await createTestBankql({ bankUrl: bank.url, store }));
   });
 
-  /** Pays, and lets the deadline pass once the bank has the payment and bankql all that the bank sends. */
+  /** Pays, and lets the deadline pass once the bank has the payment and bankql has received everything that the bank sends. */
   async function payTooLate({ act, input }: Case): Promise<Told> {
     const acted = Promise.withResolvers<void>();
     bank.decide = () => (socket) => {
@@ -183,9 +186,9 @@ describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name'
     try {
       const asked = pay(hasty, input);
       await acted.promise;
-      // The bank is in this process too: what it wrote is read in the next turn of the event loop.
+      // The bank is in this process too, so its bytes are read in the next iteration of the event loop.
       for (let turn = 0; turn < 3; turn++) await setImmediate();
-      // Both clocks: a timer that fires before its time is set again.
+      // Both clocks are advanced, because a timer that fires too early is set again.
       letPass(bankDefaults.paymentTimeoutMs);
       vi.advanceTimersByTime(bankDefaults.paymentTimeoutMs);
       return await asked;

@@ -67,7 +67,7 @@ test('a record says which request and which process sent the payment, who asked,
     { state: 'PENDING', requestId: 'request-1', replica: 'host:7' },
     { state: 'REJECTED', status: 422, code: 'BANK_REJECTED', bankText: 'no money, [redacted]' },
   ]);
-  // What is for the operator is not for the client: it stands in the record, and not in the error's message.
+  // Information for the operator is in the record, and not in the error's message, which is for the client.
   expect(unknown).toMatchObject({ state: 'UNKNOWN', requestId: null, bankText: 'disk full' });
   expect(unknown?.message).not.toContain('disk full');
   expect(JSON.stringify([refused, unknown, options.audit])).not.toMatch(/the-caller|the-provider/);

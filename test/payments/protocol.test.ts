@@ -4,7 +4,7 @@ import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../sr
 import { type KeyState, keyState } from '../support/key-state.ts';
 import { done, pending, rejected, start, unknown } from './store/store-conformance.ts';
 
-/** What a key's record is in each state, of an attempt whose lease ends at `leaseUntil`. */
+/** The record of a key in each state, for an attempt whose lease ends at `leaseUntil`. */
 const { trackId, leaseUntil } = pending();
 
 const held = (event: ProtocolEvent, before: HeldPayment | null): HeldPayment => {
@@ -23,7 +23,7 @@ const keyStates: Readonly<Record<KeyState, HeldPayment | null>> = {
   REJECTED: held({ kind: 'ended', trackId, outcome: rejected, at: start + 1 }, begun),
 };
 
-/** Every event, in words, as a caller of the attempt itself or somebody else may cause it. */
+/** Every event, with a description, from the attempt itself and from others. */
 const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
   ['begin', { kind: 'begin', record: pending() }],
   ['found in a log', { kind: 'found in a log', record: pending(), by: 'Ada', at: start + 2 }],
@@ -38,13 +38,13 @@ const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
   ['retention over', { kind: 'retention over', before: Number.MAX_SAFE_INTEGER }],
 ];
 
-/** The state in which an event leaves a key. */
+/** The state of a key after an event. */
 function stateAfter(state: KeyState, event: ProtocolEvent): KeyState {
   const next = advance(keyStates[state], event);
   return next === undefined ? state : keyState(next);
 }
 
-/** The protocol as a diagram: each event that changes a state. */
+/** The protocol as a diagram, with each event that changes a state. */
 function protocolDiagram(): string {
   const arrows = Object.keys(keyStates).flatMap((name) => {
     const from = name as KeyState;

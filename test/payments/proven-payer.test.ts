@@ -19,7 +19,7 @@ import { type RecordingBank, startRecordingBank } from '../support/recording-ban
 import { requested } from '../support/requested.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** Customers whose identity is proven, and whose operator gets a new subscription key. */
+/** Customers with verified identities; the operator gets a new subscription key. */
 
 const pay = (amount: string) =>
   `mutation { pay: makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "${amount}" }, idempotencyKey: "key" }) {
@@ -99,7 +99,8 @@ test.each(kinds)(
       payments: { nodes: [{ trackId, idempotencyKey: 'key' }] },
     });
 
-    // Nobody else sees it: another customer, and who only claims to be this one, with the new subscription key.
+    // No other caller sees the payment: neither another customer, nor an unverified caller with this customer's name and the new
+    // subscription key.
     const others = await headersOf('bob');
     await using claiming = await start({});
     for (const [server, asked] of [
@@ -141,7 +142,7 @@ test('a record made without a proven identity, as by an earlier version, is its 
 });
 
 describe('a repeat at a bankql with other settings', () => {
-  /** What docs/hardening.md says of a payment that is repeated at a bankql with other settings. */
+  /** The statements of docs/operate.md about a payment that is repeated at a bankql with other settings. */
 
   const pay = `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1" }, idempotencyKey: "key" }) {
   replayed userErrors { code } } }`;
@@ -161,7 +162,7 @@ describe('a repeat at a bankql with other settings', () => {
     store = await createMemoryStore({ retentionMs: 86_400_000 });
   });
 
-  /** Asks a bankql of these settings over the same store. */
+  /** Sends a document to a bankql with these settings and the same store. */
   async function ask(document: string, options: Partial<TestOptions>, headers: Record<string, string>) {
     await using bankql = await createTestBankql({ bankUrl: bank.url, store, ...options });
     return await bankql.ask(document, {}, headers);

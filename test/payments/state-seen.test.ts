@@ -8,7 +8,7 @@ import { type BankqlProcess, startProcess, storeTimeoutVariable } from '../suppo
 import { testFolder } from '../support/test-folder.ts';
 import { untilFound } from '../support/waits.ts';
 
-/** What an operator sees of the payment store of a process that serves. */
+/** The operator's view of the payment store of a serving process. */
 
 const folder = testFolder();
 
@@ -79,7 +79,7 @@ describe('a store that is away while bankql runs', () => {
     expect(sampleOf(back, 'bankql_state_payments{state="UNKNOWN"}')).toBe('0');
     expect(sampleOf(back, 'bankql_unwritten_ends')).toBe('0');
     expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{method="insert"}'))).toBeGreaterThan(3);
-    // Lines are written a moment later.
+    // Lines of the log are written a moment later.
     await until(
       async () => linesWith(bankql, 'payment store is back').length,
       (count) => count > 0,
@@ -88,7 +88,7 @@ describe('a store that is away while bankql runs', () => {
       { level: 50, reason: expect.stringContaining('is not available') },
     ]);
     expect(linesWith(bankql, 'payment store is back')).toMatchObject([{ awaySeconds: expect.any(Number) }]);
-    // Nobody pays at the other one: it finds out by itself.
+    // The other process gets no payment: it finds out by itself.
     await until(
       async () => linesWith(other, 'payment store is back').length,
       (count) => count === 1,

@@ -26,11 +26,11 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
   const environment = () => ({
     BANK_BASE_URL: bank.url,
     STATE_URL: state.url,
-    // As bankql is delivered. On a busy machine a store that is well takes longer now and then: then it is asked once more.
+    // The default of bankql. On a busy machine, an available store may take longer; then the request is repeated.
     [storeTimeoutVariable]: '500',
   });
 
-  /** Asks until the store is back, and then once. */
+  /** Repeats requests until the store is available again, and then pays once. */
   async function payWhenBack(url: string, key: string): Promise<Told> {
     return untilFound(async () => {
       const told = await pay(url, transfer(key));
@@ -38,7 +38,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     });
   }
 
-  /** Asks until the payment has ended. */
+  /** Repeats requests until the payment has ended. */
   async function payToTheEnd(url: string, key: string): Promise<Told> {
     return untilFound(async () => {
       const told = await payWhenBack(url, key);
@@ -46,7 +46,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     });
   }
 
-  /** A bank that answers when the store is gone; the function that this gives puts the store back. */
+  /** The bank answers after the store has become unavailable. The returned function makes the store available again. */
   function takeAwayBeforeTheAnswer(act: (payment: Arrived) => Act) {
     const gone = Promise.withResolvers<() => Promise<void>>();
     bank.decide = (payment) => (socket) => {
@@ -91,7 +91,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const trackId = bank.of('between')[0]?.trackId;
     expect(told).toMatchObject({ code: 'DONE', replayed: false, trackId });
     bank.decide = accept;
-    // The process that sent it knows, whatever became of the store.
+    // The process that sent the payment knows its outcome, whatever happened to the store.
     expect(await pay(bankql.url, transfer('between'))).toEqual({ ...told, replayed: true });
     await giveBack();
     expect((await payToTheEnd(bankql.url, 'after-between')).code).toBe('DONE');
@@ -134,7 +134,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
         { level: 50, payment: audit[0].id, trackId, state: 'DONE', status: 201 },
       ]);
       for (const secret of Object.values(credentials)) expect(other.output()).not.toContain(secret);
-      // The store does not know it, unless the write was on its way: it is never sent again.
+      // The store does not have the outcome, unless the write was on its way. The payment is never sent again.
       expect((await payWhenBack(bankql.url, 'logged')).code).toMatch(/^(DONE|IDEMPOTENCY_IN_PROGRESS)$/);
       expect(bank.of('logged')).toHaveLength(1);
     });
@@ -150,7 +150,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const store = await openStore(state.url, { timeoutMs: 60_000, retentionMs: 86_400_000 });
     await using next = await createTestBankql({ bankUrl: bank.url, store });
     const left = await pay(next, transfer('lost'));
-    // A store that was held up may have had the record's end on its way already.
+    // A delayed store may still have received the outcome.
     expect(left).toMatchObject(
       left.code === 'DONE' ? { replayed: true, trackId } : { code: 'IDEMPOTENCY_IN_PROGRESS', trackId },
     );

@@ -23,11 +23,11 @@ describe.each(sharedStates)(
     test('sends no payment again, neither after a start nor in a process that goes on', async () => {
       await using before = await startBankql();
       const { trackId } = await pay(before.url, transfer('once'));
-      // For the store, a month passes.
+      // A month passes for the store.
       await state.pass(monthMs);
       await using after = await startBankql();
       for (const [n, { url }] of [before, after].entries()) {
-        // A payment that begins deletes what has expired.
+        // A payment that begins deletes expired records.
         expect(await pay(url, transfer(`other-${n}`))).toMatchObject({ code: 'DONE', replayed: false });
         expect(await pay(url, transfer('once'))).toMatchObject({ code: 'DONE', replayed: true, trackId });
       }

@@ -9,18 +9,18 @@ export interface BankAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly text: string;
-  /** The answer's JSON, amounts as the text of their digits. */
+  /** The answer's JSON, with amounts as the text of their digits. */
   readonly json: unknown;
 }
 
-/** What a call says besides its ids. Headers given as null are left out. */
+/** The options of a call, in addition to its ids. Headers that are null are left out. */
 export interface CallOptions {
-  /** If none is given, `alice`, or `staff` for what only they may do; null for nobody. */
+  /** The default is `alice`, or `staff` for operations that only staff may do; null for no caller. */
   readonly caller?: string | null;
-  /** Written as JSON, amounts (texts) as numbers; a text or bytes are sent as they are. */
+  /** The body is written as JSON, with amounts (texts) as numbers; a text or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** What follows the path, such as `?subscription-key=…`. */
+  /** The query string, such as `?subscription-key=…`. */
   readonly query?: string;
   readonly signal?: AbortSignal;
 }
@@ -33,7 +33,9 @@ type Calls<Result> = (
 
 export type Call = Calls<BankAnswer>;
 
-/** Calls of a bank: for the answer, for its records, and for its one record; these are checked against the operation's shape. */
+/**
+ * Calls of a bank that return the answer, its records, or its one record. The records are checked against the operation's shape.
+ */
 interface Caller {
   readonly call: Call;
   readonly recordsOf: Calls<Record<string, unknown>[]>;
@@ -46,7 +48,7 @@ const callerWith = (call: Call): Caller => ({
   recordOf: async (...args) => recordIn(args[0], await call(...args)),
 });
 
-/** Sends any request to a sandbox, with all headers that an operation of alice's could need. */
+/** Sends any request to a sandbox, with all headers that an operation of alice could need. */
 export async function send(url: string, method: string, options: CallOptions = {}): Promise<BankAnswer> {
   const caller = options.caller === undefined ? 'alice' : options.caller;
   const all: Record<string, string | null> = {
@@ -71,7 +73,7 @@ export async function send(url: string, method: string, options: CallOptions = {
   };
 }
 
-/** Calls operations by their ids; the bank is SNDBCY2N and the view `owner` where the ids name no other. */
+/** Calls operations by their ids. The defaults are the bank SNDBCY2N and the view `owner`. */
 export function callerOf(baseUrl: string): Call {
   return (id, ids = {}, options = {}) => {
     const all: Readonly<Record<string, string>> = { BANK_ID: 'SNDBCY2N', VIEW_ID: 'owner', ...ids };
@@ -83,7 +85,7 @@ export function callerOf(baseUrl: string): Call {
   };
 }
 
-/** A sandbox of its own, on seeded data, with a way to call it. */
+/** A new sandbox with the seed's data, and functions that call it. */
 export async function freshBank(options: Partial<SandboxOptions> = {}): Promise<Sandbox & Caller> {
   const sandbox = await startSandbox({ port: 0, ...options });
   return { ...sandbox, ...callerWith(callerOf(sandbox.url)) };
@@ -102,7 +104,7 @@ const bankFor = (before: Hook, after: Hook) => () => {
 
 /** A sandbox for all tests of the file or the block that calls this. */
 export const bankForAll = bankFor(beforeAll, afterAll);
-/** A new sandbox for each of them. */
+/** A new sandbox for each test. */
 export const bankForEach = bankFor(beforeEach, afterEach);
 
 /** The body of a payment in euros to this account. */
@@ -112,7 +114,7 @@ export const payTo = (account_id: string, amount = '1') => ({
   value: { currency: 'EUR', amount },
 });
 
-/** The records of an answer, checked against the operation's shape: the list, or the one record. */
+/** The records of an answer, checked against the operation's shape: the list, or a single record. */
 export function recordsIn(id: OperationId, answer: BankAnswer): Record<string, unknown>[] {
   if (answer.status !== 200) throw new Error(`${id}: ${answer.status} ${answer.text}`);
   const { envelope, answer: shape } = operations[id];
@@ -135,9 +137,9 @@ export async function balanceOf(call: Call, accountId: string, caller = 'alice')
   return String(Object(account.balance).amount);
 }
 
-/** An amount in euros, in cents. */
+/** An amount in euros, converted to cents. */
 export const cents = (amount: string): bigint => BigInt(amount.replace('.', ''));
 
-/** An amount and so many cents more, as the bank writes it. */
+/** An amount plus this number of cents, in the bank's form. */
 export const plus = (amount: string, more: bigint): string =>
   String(cents(amount) + more).replace(/(?=..$)/, '.');

@@ -6,7 +6,7 @@ import { balanceOf, bankForEach, freshBank, payTo, send } from './bank-caller.ts
 const bank = bankForEach();
 const { call } = bank;
 
-/** Sets faults without any header of ours, as curl would. */
+/** Sets faults without any special header, as curl does. */
 async function put(faults: string | object, url = bank.url()) {
   const body = typeof faults === 'string' ? faults : JSON.stringify(faults);
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -88,7 +88,7 @@ test('closing ends a latency at once', async () => {
   const slow = await freshBank();
   await put({ '*': { latency: 60_000 } }, slow.url);
   const waiting = slow.call('getBranches').catch((error: unknown) => error);
-  // It waits for its answer, or comes too late for one: either has the end that is expected.
+  // The call waits for its answer, or is too late for one; both have the expected end.
   await lateBy(50);
   const started = performance.now();
   await slow.close();

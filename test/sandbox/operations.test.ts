@@ -4,7 +4,7 @@ import { bankForAll, type CallOptions, freshBank, recordsIn } from './bank-calle
 
 type Example = readonly [Readonly<Record<string, string>>, CallOptions?];
 
-/** The ids in the path of a GET that the bank answers with 200. */
+/** The ids in the paths of GETs to which the bank answers 200. */
 const ids = {
   ACCOUNT_ID: 'alice-current',
   CUSTOMER_ID: 'alice',
@@ -13,7 +13,7 @@ const ids = {
   scope: 'permissions',
 };
 
-/** Such a call of each other operation. */
+/** A call of each other operation to which the bank answers 200. */
 const withBody: Readonly<Partial<Record<OperationId, Example>>> = {
   putCustomerID: [{ CUSTOMER_ID: 'alice' }, { body: { legal_name: 'Alice', bank_id: ['SNDBCY2N'] } }],
   putBranchID: [{ BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: true, name: 'Κεντρικό' } }],

@@ -37,7 +37,7 @@ describe('a counterparty at another bank is paid', () => {
     const known = await payees();
     const answer = await pay(to);
     expect(answer.json).toEqual({ id: expect.stringMatching(/^tx-/), status: 'COMPLETED' });
-    // The money has left, to the last digit, and nobody here has it.
+    // The money has left, to the last digit, and no account of this bank has received it.
     const after = plus(before, -1234n);
     expect(await balanceOf(call, 'alice-current')).toBe(after);
     expect(await transaction(Object(answer.json).id)).toMatchObject({

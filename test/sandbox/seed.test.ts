@@ -16,7 +16,7 @@ import { transactionRequests, transactions } from '../../src/sandbox/transfer.ts
 const database = seededDatabase(Date.UTC(2026, 0, 31));
 const accounts = accountTable(database).all;
 const accountIds = seededAccounts.map(({ id }) => id);
-/** The records of a table, of all accounts. */
+/** The records of a table, for all accounts. */
 const ofAccounts = <T>(of: (from: Database, id: string) => { readonly all: T[] }) =>
   accountIds.flatMap((id) => of(database, id).all);
 const isStatement = ({ resource_url }: TransactionRequest) => resource_url?.includes('#statement-');

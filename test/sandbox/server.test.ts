@@ -71,7 +71,7 @@ describe('the clock', () => {
   test('dates are relative to the time that is given, at which the clock stands still', async () => {
     expect(await seen(Date.UTC(2024, 2, 1, 23, 59))).toEqual({
       posted: '2024-03-01T23:59:00.000Z',
-      // Over the 29th of February.
+      // The period contains the 29th of February.
       dates: ['2023-11-02', '2024-02-21', '2024-02-22', '2024-02-27', '2024-02-28', '2024-02-29'],
       message: '2024-02-21T16:45:00.000Z',
     });
@@ -129,7 +129,7 @@ describe('reset', () => {
 describe('only this machine', () => {
   const refusal = { code: 403, message: 'Only this machine may use this address of the sandbox' };
 
-  /** Sends a request with these headers; `Host` too, which fetch does not allow. */
+  /** Sends a request with these headers, including `Host`, which fetch does not allow. */
   async function send(url: string, method: 'GET' | 'PUT' | 'POST', headers: Record<string, string>) {
     const body = method === 'PUT' ? '{"getCustomer":{"status":503}}' : null;
     const answer = await request(url, { method, headers, body });

@@ -12,7 +12,7 @@ function pay(from: string, to: string, amount: string, more: { caller?: string; 
   return call('postMakeTransaction', { ACCOUNT_ID: from }, { body, caller: more.caller });
 }
 
-/** Everything that a transfer could change, as text. */
+/** Everything that a transfer could change, as a text. */
 async function state(): Promise<string> {
   const texts: string[] = [];
   for (const [caller, account] of [

@@ -19,7 +19,7 @@ const putAccount = 'putAccount(input: { accountId: "A", account: { balance: {} }
 const putBranch = `putBranch(input: { branchId: "BR", branch: { acceptsDeposits: true } }) {
   branch { bank { account(accountId: "A") { label } } } }`;
 
-/** A bank where each read of a record answers another version of it. */
+/** A bank that answers each read of a record with another version of it. */
 function versions(): (call: RecordedCall) => Reply {
   const reads = new Map<string, number>();
   return (call) => {

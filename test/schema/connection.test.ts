@@ -31,12 +31,12 @@ async function pageOf(variables: object) {
 interface PageArguments {
   readonly first?: number;
   readonly last?: number;
-  /** Positions of the entries whose cursors are given. */
+  /** The positions of the entries whose cursors are used. */
   readonly after?: number;
   readonly before?: number;
 }
 
-/** The positions on a page, written as plainly as the Relay specification says it. */
+/** The positions on a page, computed literally as the Relay specification describes. */
 function reference(count: number, { first, last, after = -1, before = count }: PageArguments) {
   let page = Array.from({ length: count }, (_, index) => index).filter(
     (index) => index > after && index < before,
@@ -143,7 +143,7 @@ test('the entries of a page are made one by one, when they are asked for', () =>
 
 describe('a page continues at its cursor’s entry', () => {
   const after = (cursor: string) => ({ first: 2, after: cursor });
-  /** Branches by their names, which are their ids as well: `=` and an id behind a name is another one, or none. */
+  /** Branches with these names, which are also their ids. `=` and an id after a name replaces the id, or removes it. */
   const listOf = (names: string) =>
     names.split(' ').map((text) => {
       const [name, id = name] = text.split('=');

@@ -6,7 +6,7 @@ const { bank, ask } = await shareBankqlFixture();
 
 const seed = 20_261_120;
 
-/** Decimals of up to 30 digits before the point and 30 behind it, as JSON and GraphQL write them. */
+/** Decimals of up to 30 digits before the point and 30 after it, as in JSON and GraphQL. */
 const digits = (min: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: 30 }).map((all) => all.join(''));
 const decimal = fc.tuple(fc.boolean(), digits(1), digits(0)).map(([negative, whole, fraction]) => {
@@ -15,7 +15,7 @@ const decimal = fc.tuple(fc.boolean(), digits(1), digits(0)).map(([negative, who
 });
 const decimals = fc.sample(decimal, { seed, numRuns: 240 });
 
-/** Requests with these amounts, written as they are. */
+/** Requests with these amounts, written unchanged. */
 const listOf = (amounts: readonly string[]) => ({
   body: `{"transaction-requests":[${amounts.map((amount) => `{"body":{"value":{"amount":${amount}}}}`).join()}]}`,
 });
@@ -58,7 +58,7 @@ describe('an amount of the bank', () => {
   });
 
   test('with an exponent is expanded exactly: 300 of them', async () => {
-    /** A decimal's value as an integer and the number of its decimal places. */
+    /** The value of a decimal as an integer, and the number of its decimal places. */
     const value = (text: string) => {
       const [, whole = '', fraction = '', exponent = '0'] =
         /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];

@@ -4,7 +4,10 @@ import { writtenFiles } from '../../bin/print-schema.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { membersOf, ownTypesOf } from '../support/schema-members.ts';
 
-/** Members that the Relay specification defines, and the input of a mutation, whose type says all. */
+/**
+ * Members that need no further explanation: those of the Relay specification, and the input of a mutation, whose type explains
+ * it.
+ */
 const explained =
   /^(\w+Connection\.(edges|nodes|pageInfo)|\w+Edge\.\w+|PageInfo\.\w+|.*\((first|after|last|before|input):\))$/;
 

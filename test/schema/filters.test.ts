@@ -9,7 +9,7 @@ import {
 import { branchRecord } from '../support/full-records.ts';
 import { branchOf } from '../support/records.ts';
 
-/** One record or several of the bank's lists: which call finds them, and with what body. */
+/** One or several records of the bank's lists: the call that finds them, and its body. */
 
 const { bank, ask } = await shareBankqlFixture();
 
@@ -226,7 +226,7 @@ test('payees are found by a part of the name or of the IBAN', async () => {
   expect(await found('')).toBe('abcdefg');
   for (const text of ['ΜΕΣ', 'μεσ', 'ΜΕΣΌΓΕΙΟΣ τεχνο', 'ΜΕΣΟΓΕΙΟς']) expect(await found(text)).toBe('f');
   for (const text of ['REYKJAVIK', 'reykjavík i', 'ISTANBUL']) expect(await found(text)).toBe('g');
-  // White space alone is in names, and in no IBAN; a mark alone is nothing.
+  // White space alone occurs in names, but in no IBAN; an accent alone matches nothing.
   expect(await found(' ')).toBe('aefg');
   expect(await found('\u0301')).toBe('abcdefg');
 });

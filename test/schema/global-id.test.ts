@@ -15,10 +15,10 @@ const anyNode = `query AnyNode($ids: [ID!]!) { nodes(ids: $ids) {
 } }`;
 
 const encode = (text: string) => Buffer.from(text, 'utf8').toString('base64url');
-/** A hash of a content. */
+/** A hash of the content of an entry. */
 const hash = 'ab'.repeat(32);
 
-/** Asks for all of them, twenty at a time: each has to be refused, and nothing may be called. */
+/** Queries all of these ids, twenty at a time. Each must be refused without a call. */
 async function expectRefused(ids: readonly string[]) {
   for (let start = 0; start < ids.length; start += 20) {
     const some = ids.slice(start, start + 20);
@@ -29,7 +29,7 @@ async function expectRefused(ids: readonly string[]) {
   expect(bank.lines()).toEqual([]);
 }
 
-/** Global ids as bankql answers them, the same REST id in each. */
+/** Global ids from bankql's answers, all with the same REST id. */
 async function answeredIds() {
   const { data } = await ask(`{ bank(bankId: "Ä") {
     id
@@ -136,7 +136,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
         const at = place % id.length;
         const changed = id.slice(0, at) + letter + id.slice(at + 1);
         const result = await ask('query Q($id: ID!) { node(id: $id) { id } }', { id: changed });
-        // A changed letter may name another record; then its id is that record's own.
+        // A changed letter may identify another record. Then the id must be that record's own.
         if (result.errors === undefined) expect(result.data).toEqual({ node: { id: changed } });
         else expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT']);
       }),
@@ -155,7 +155,7 @@ test('is refused by `node` as by `nodes`, with the same words', async () => {
 });
 
 describe('where an id of the bank belongs', () => {
-  // refused-arguments.test.ts has the global id of an account in each place.
+  // refused-arguments.test.ts tests the global id of an account in each place.
   const customerOf = 'query ($id: ID!) { bank { customer(customerId: $id) { email } } }';
 
   test.each([

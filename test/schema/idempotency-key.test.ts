@@ -51,7 +51,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  // A payment is known by its request's line and body; written-bodies.json shows that each input stands in the body.
+  // A payment is identified by the line and body of its request. written-bodies.json shows that the body contains each input.
   test.each([
     ['makeTransaction', transfer, { bankId: 'B2' }],
     ['makeTransaction', transfer, { accountId: 'OTHER' }],

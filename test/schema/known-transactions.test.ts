@@ -54,7 +54,7 @@ const request = (description: string, change: object = {}) => ({
   ...change,
 });
 
-/** A bank with these requests; a payment there becomes the transaction PAID. */
+/** A bank with these requests. A payment at this bank becomes the transaction PAID. */
 async function start(requests: readonly object[], store?: PaymentStore) {
   const fixture = await startBankqlFixture({ store, now: () => Date.UTC(2026, 0, 20) });
   fixture.bank
@@ -82,7 +82,7 @@ describe('the known transactions of an account', () => {
     expect(await fixture.idsOf()).toEqual(['PAID', 'NEW', 'OLD-2', 'OLD-1', 'UNDATED']);
     expect(fixture.bank.lines().slice(calls)).toEqual([list]);
     expect(await fixture.idsOf({ since: '2026-01-12T00:00:00Z' })).toEqual(['PAID', 'NEW']);
-    // A period ends before its end, so that the next one may begin with it.
+    // The end of a period does not belong to it, so the next period may begin there.
     const [first, end] = ['2026-01-10T00:00:00Z', '2026-01-15T00:00:00Z'];
     expect(await fixture.idsOf({ since: first, until: end })).toEqual(['OLD-2', 'OLD-1']);
     expect(await fixture.idsOf({ since: end })).toEqual(['PAID', 'NEW']);

@@ -8,13 +8,13 @@ import type { RecordedCall } from '../support/recording-bank.ts';
 
 /**
  * The lists of all record types. Entries without an id, or with a repeated one, are identified by their content. Clients never
- * take two for one, and `node` finds each of them again, wherever it stands in the list.
+ * confuse two of them, and `node` finds each of them again, at any position of the list.
  */
 
 const defaults = { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL' };
 const { bank, ask } = await shareBankqlFixture({ defaults });
 
-/** A list: where its answer has it, its query, what is selected of an entry, and the list that `node` reads. */
+/** A list: its key in the answer, its query, the selection of an entry, and the list that `node` reads. */
 type List = readonly [key: string, query: string, fields: string, call?: string];
 
 const branch = 'id own: branchId name';
@@ -48,7 +48,7 @@ const lists: readonly List[] = [
     'id own: resourceUrl name: description',
     'GET /accounts/A/owner/transaction-requests',
   ],
-  // These two have tests of their own below.
+  // These two have their own tests below.
   ['accounts', 'bank { accounts(accountId: "ACC" PAGE) NODES }', 'label'],
   ['messages', 'bank { messages(PAGE) NODES }', 'date'],
 ];
@@ -109,7 +109,7 @@ describe.each(named.filter(([, query]) => !query.includes('search')))(
 
 type Ids = readonly (string | null | undefined)[];
 
-/** Answers of all lists, with entries that have these ids, and a name that tells them apart. */
+/** Answers with all lists. Their entries have these ids, and different names. */
 const listOf =
   (ids: Ids, names = ids.map((_, index) => `one of ${index}`)) =>
   ({ path }: RecordedCall) => {
@@ -122,7 +122,7 @@ const listOf =
     return { body: { [key]: entries } };
   };
 
-/** Asks for an entry by its global id, with the fields that the list's query selects. */
+/** Queries an entry by its global id, with the fields that the list's query selects. */
 const nodeOf = ([key, , fields]: List, id?: string) =>
   ask(`query Node($id: ID!) { node(id: $id) { ... on ${typeOf[key]} { ${fields} } } }`, { id });
 

@@ -13,7 +13,7 @@ const { bank, ask } = await shareBankqlFixture();
 
 const newWork = () => new ListWork({ budget: new AnswerBudget(unlimited), caller: nobody });
 
-/** Branches that count how often a search looks at their name. */
+/** Branches that count how many times a search reads their names. */
 function countedBranches(count: number) {
   let looks = 0;
   const list = Array.from(
@@ -29,7 +29,7 @@ function countedBranches(count: number) {
   return { list, looks: () => looks };
 }
 
-/** What a search finds. */
+/** The result of a search. */
 const find = (search: BranchSearch, list: readonly Branch[], lists: ListWork) =>
   branchSelection(search)?.(list, lists);
 

@@ -3,7 +3,9 @@ import { anyAnswer } from '../support/any-bank.ts';
 import { exact, failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountOf } from '../support/records.ts';
 
-/** Promise 3: an operation reads each record once, independent reads start at once, and what ids answer costs no call. */
+/**
+ * Promise 3: an operation reads each record once, independent reads start at once, and fields that the ids answer cost no call.
+ */
 
 const { bank, ask } = await shareBankqlFixture();
 beforeEach(() => void bank.otherwise(anyAnswer));
@@ -65,7 +67,7 @@ test.each([
   [path.branches, of('bank { bankId branches { totalCount } }')],
   [path.customer, inBank('customer(customerId: "C") { banks { bankId id } }')],
   [path.account, of('owners { customerId bankId id bank { bankId } __typename }')],
-  // An alias that is named like an id, fragments on Node, and selections that are kept in one of two places.
+  // An alias that is named like an id, fragments on Node, and selections that only one of two places includes.
   [path.account, of('accountId: label')],
   [path.account, of('label l: label balance { amount }')],
   [path.account, of('... on Node { ... on Account { label } }')],

@@ -5,7 +5,7 @@ import { bankLine, failuresOf, shareBankqlFixture } from '../support/bankql-fixt
 const { bank, ask } = await shareBankqlFixture();
 beforeEach(() => void bank.otherwise(anyAnswer));
 
-/** How each node type is reached, a field of its record, and the call that reads it again. */
+/** For each node type: a query that reaches it, a field of its record, and the call that reads it again. */
 const types = [
   ['Bank', '{ bank { id bankId } }', 'bankId', null],
   ['Customer', '{ bank { customer(customerId: "C") { id legalName } } }', 'legalName', 'GET /customers/C'],
@@ -158,7 +158,7 @@ describe('nodes', () => {
     ];
     expect(result.data).toEqual({ nodes: [first, null, null, found, last, found] });
     expect(failuresOf(result)).toEqual(['nodes.1 FORBIDDEN', 'nodes.2 BAD_USER_INPUT']);
-    // None is read for a fragment on another type.
+    // Nothing is read for a fragment on another type.
     expect(bank.calls).toHaveLength(2);
     expect(await nodesWith(fields, [])).toEqual({ data: { nodes: [] } });
   });

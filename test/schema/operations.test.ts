@@ -7,7 +7,7 @@ const { bank, ask } = await shareBankqlFixture();
 
 const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-// test/bank/wire-format.test.ts has the calls without credentials.
+// test/bank/wire-format.test.ts tests the calls without credentials.
 test.each(Object.values(operations))(
   '$id is one call, with the headers that the specification gives it and every digit of its body',
   async ({ id, tracked, auth }) => {

@@ -12,7 +12,7 @@ const threeAccounts = `{ bank {
 } }`;
 const ownersOfAccount = '{ bank { account(accountId: "A") { label owners { customerId legalName } } } }';
 
-/** One of each kind; test/bank/faults.test.ts has all others. */
+/** One failure of each kind; test/bank/faults.test.ts has all others. */
 const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, number | undefined])[] = [
   ['403', { status: 403, body: 'the word of the bank' }, 'FORBIDDEN', 403],
   ['429', { status: 429, body: 'the word of the bank' }, 'RATE_LIMITED', 429],
@@ -42,7 +42,7 @@ describe('one of several records that the bank answers with', () => {
     expect(error?.extensions.retryable).toBe(
       ['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT'].includes(code),
     );
-    // The bank's text is shown for 4xx statuses alone.
+    // The bank's text is shown only for statuses 4xx.
     expect(JSON.stringify(result).includes('the word of the bank')).toBe(
       status !== undefined && status >= 400 && status < 500,
     );

@@ -148,7 +148,7 @@ describe('a payee goes into a payment as it is', () => {
     await fixture.ask(`mutation ($input: ${type}!) { ${field}(input: $input) { userErrors { code } } }`, {
       input,
     });
-    // Who pays is said once, by `accountId` and `bankId`: the `from` of the bank's interface is made of them.
+    // `accountId` and `bankId` alone name the account that pays; the `from` of the bank's interface is made from them.
     expect(JSON.parse(fixture.bank.calls[1]?.body ?? '')).toEqual({
       ...sent,
       to: { account_id: 'ann', bank_id: 'THEREXXX' },

@@ -135,7 +135,7 @@ describe('the global id of a payment', () => {
   ])('leads nobody else to it: another %s', async (header, value) => {
     await using fixture = await start();
     const id = (await fixture.pay('key')).data?.makeTransaction?.payment?.id ?? '';
-    // The other caller has a payment with the same key.
+    // Another caller has a payment with the same key.
     const other = { ...credentials, [header]: value };
     if (header !== 'Ocp-Apim-Subscription-Key') await fixture.pay('key', { accountId: 'B' }, other);
     expect(await fixture.ask(PaymentNode, { id }, other)).toEqual({ data: { node: null } });

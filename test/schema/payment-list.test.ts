@@ -44,7 +44,7 @@ const viewer = { customerId: validateViewerTemplate('{auth-id}'), accountId: nul
 
 const globalId = Buffer.from('Account:["BANK","ACC","owner"]').toString('base64url');
 
-/** bankql in front of a bank, with a clock that goes on with each payment. */
+/** bankql with a bank, and a clock that advances with each payment. */
 async function setUp(given?: PaymentStore) {
   let time = Date.UTC(2026, 0, 15);
   const store = given ?? createMemoryStore({ retentionMs: 86_400_000, now: () => time });

@@ -59,7 +59,7 @@ async function start(options: Parameters<typeof startBankqlFixture>[0] = {}) {
 }
 
 describe('makeTransaction', () => {
-  // The rest of what it sends is in written-bodies.json.
+  // written-bodies.json shows the rest of the request.
   test('makes a transfer, whose record it shows, and is the stored answer the second time', async () => {
     await using fixture = await start();
     const paid = await fixture.pay();
@@ -189,7 +189,7 @@ describe('a payment that is not done', () => {
     },
   };
 
-  /** What a mutation with this selection answers, and whether `seen` is an error of the operation. */
+  /** The answer to a mutation with this selection, and whether `seen` is an error of the operation. */
   async function told(field: keyof typeof fields, selection: string, change: object = {}) {
     await using fixture = await start();
     const { type, more, call } = fields[field];
@@ -198,7 +198,7 @@ describe('a payment that is not done', () => {
       `fragment F on ${type}Payload { replayed errs: userErrors { code } }`,
       'fragment S on Payment { how: state }',
     ].filter((fragment) => selection.includes(`...${fragment.charAt(9)}`));
-    // The root's condition uses the variables where the selection does not.
+    // The condition at the root uses the variables that the selection does not use.
     const document = `mutation ($input: ${type}Input!, $yes: Boolean = true, $no: Boolean = false) {
       ${field}(input: $input) ${selection}
       name: __typename @include(if: $no) @skip(if: $yes)

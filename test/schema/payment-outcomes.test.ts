@@ -7,8 +7,8 @@ import { requested } from '../support/requested.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 
 /**
- * How a payment ends in GraphQL: one answer of the bank of each kind. test/payments/answer/classify.test.ts reads all others, and
- * test/payments/outcome.test.ts has most of them over the wire.
+ * The ends of a payment in GraphQL, with one answer of the bank of each kind. test/payments/answer/classify.test.ts tests all
+ * other answers, and test/payments/outcome.test.ts sends most of them over a socket.
  */
 
 const input = 'accountId: "ACC", to: { accountId: "TO" }, idempotencyKey: "key"';
@@ -128,7 +128,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     new GatewayAnswers({ hasOperatorKey, notSent: ['Slow down, please. Wait # s.', 'Key expired'] });
   const waits = { retryable: true, retryAfter: 60 };
 
-  // A client that took one of them for the bank's refusal would pay again under a new key.
+  // A client that took one of these for the bank's refusal would pay again under a new key.
   test.each<[string, Reply, boolean, { readonly code: string; readonly [detail: string]: unknown }]>([
     [
       'over its quota',

@@ -28,7 +28,7 @@ const input = {
 };
 const key = { key: 'the-idempotency-key' };
 
-/** A payment that the bank answers when the test says so, and a clock that the test moves. */
+/** A payment that the bank answers when the test releases it, and a clock that the test sets. */
 async function startPaying() {
   let time = Date.parse('2026-01-02T03:04:05.678Z');
   const released = Promise.withResolvers<void>();

@@ -9,7 +9,7 @@ import { Branch } from '../../src/schema/branch.ts';
 import { builder } from '../../src/schema/builder.ts';
 import '../../src/schema/schema.ts';
 
-/** A record that names accounts: itself, in a part, and in a list. */
+/** A record that contains accounts: directly, in a part, and in a list. */
 const order = record('StandingOrder', 'A standing order.', {
   id: text.nullish().meta({ name: 'orderId', description: 'Its id.' }),
   payee: accountRef.nullish().describe('Who is paid.'),
@@ -123,6 +123,6 @@ const wrongUses = () => {
 };
 
 test('ids, arguments and entries have the types of their records', () => {
-  // tsc checks the function (`npm run check:types`); it is not called.
+  // tsc checks this function (`npm run check:types`); it is never called.
   expect(wrongUses).toBeTypeOf('function');
 });

@@ -10,7 +10,7 @@ import {
 } from '../support/full-records.ts';
 import type { Reply } from '../support/recording-bank.ts';
 
-/** bankql before a bank that answers everything with this, and where its answers drift. */
+/** bankql with a bank that gives this answer to every call, and the drifts that bankql counts. */
 async function fixtureWith(reply: Reply, options: Parameters<typeof startBankqlFixture>[0] = {}) {
   const drifts: string[] = [];
   const onDrift = ({ operation, field }: Drift) => void drifts.push(`${operation} ${field}`);
@@ -57,7 +57,10 @@ const branch = { acceptsDeposits: true, id: 'b-1', name: 'n' };
 const other = { id: 'o-1', bank: 'b' };
 const message = { message: 'm', date: 'd' };
 
-/** An operation with the fields that are counted, a query, an answer as the specification has it, and the same in a bank's own way. */
+/**
+ * An operation with the counted fields, a query, an answer in the form of the specification, and the same answer in a bank's own
+ * form.
+ */
 type Habit = readonly [counted: string, query: string, specified: object, written: string | object];
 
 const habits: readonly Habit[] = [
@@ -67,7 +70,7 @@ const habits: readonly Habit[] = [
     accounts(accountRecord),
     `\uFEFF${JSON.stringify(accounts(accountRecord))}`,
   ],
-  // One text for an array, an array of one for a text, and objects or integers for texts and ids.
+  // One text for an array, an array with one text for a text, and objects or integers for texts and ids.
   ['getCustomer bank_id', customer, customerWith({ bank_id: ['B'] }), customerWith({ bank_id: 'B' })],
   [
     'getProduct bank_id meta',
@@ -145,7 +148,7 @@ const habits: readonly Habit[] = [
     { branches: [branchWith(true, false), branchWith(false, null)] },
     { branches: [branchWith('true', 'false'), branchWith('false', null)] },
   ],
-  // What PHP and converters from XML write for nothing.
+  // The forms in which PHP and converters from XML write an empty value.
   ...['', []].map(
     (nothing): Habit => [
       'getOtherAccounts holder',

@@ -14,24 +14,27 @@ import {
 
 const { bank, ask } = await shareBankqlFixture();
 
-/** A record type: how it is reached, what is selected, what that answers, and for each broken value the place of its error. */
+/** A record type: its query, its selection, the expected answer, and for each invalid value the places of the errors. */
 interface RecordType {
   readonly name: string;
   readonly record: object;
   readonly reply: (record: object) => object;
   readonly query: string;
   readonly at: string;
-  /** GraphQL's answer to the whole record, without the fields that the ids answer. */
+  /** The answer in GraphQL for the whole record, without the fields that the ids answer. */
   readonly whole: object;
-  /** A record without all that the bank may leave out. */
+  /** A record without the fields that the bank may leave out. */
   readonly least: object;
-  /** The fields of the answer to it that are not null. */
+  /** The fields that are not null in the answer for that record. */
   readonly ofIds: object;
-  /** A place in the record, the value that is put there, and the places in the answer that are null for it. */
+  /** A place in the record, an invalid value for it, and the places in the answer that become null. */
   readonly values: readonly (readonly [string, unknown, ...string[]])[];
 }
 
-/** A boolean in each of these places, such as `legal_name: legalName`: of the record, and of the answer that is null for it. */
+/**
+ * A boolean for each of these places, such as `legal_name: legalName`: the place in the record, and the one in the answer that
+ * becomes null.
+ */
 const booleans = (...places: readonly string[]) =>
   places
     .flatMap((some) => some.split(', '))
@@ -367,7 +370,7 @@ const valueAt = (data: unknown, place: string) =>
   place.split('.').reduce<unknown>((part, name) => Reflect.get(Object(part), name), data);
 const nulls = (value: object) => Object.fromEntries(Object.keys(value).map((name) => [name, null]));
 
-/** A copy of the record (an answer's JSON) with this value in this place; absent where it is undefined. */
+/** A copy of the record (an answer's JSON) with this value in this place; undefined removes the place. */
 function withValue(record: object, place: string, value: unknown): object {
   const copy = (part: unknown, [name, ...rest]: readonly string[]): unknown => {
     if (name === undefined) return value;

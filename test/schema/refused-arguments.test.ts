@@ -14,7 +14,7 @@ import { failuresOf, shareBankqlFixture } from '../support/bankql-fixture.ts';
 
 const { bank, bankql, ask } = await shareBankqlFixture();
 
-/** Ids that can be no segment of a path: some of id-corpus.ts, which test/bank/ids.test.ts tries in each path. */
+/** Ids that cannot be a segment of a path: some of id-corpus.ts, which test/bank/ids.test.ts tries in each path. */
 const badIds = ['', '..', 'a/b', '%2e%2e', ' a', '\u202ea', '\ud800', 'x'.repeat(129)];
 
 const query = (selection: string) => `query Q($id: ID!) { ${selection} }`;
@@ -22,7 +22,7 @@ const inBank = (selection: string) => query(`bank { ${selection} }`);
 const inAccount = (selection: string) => inBank(`account(accountId: "A") { ${selection} }`);
 type Place = readonly [name: string, document: string, path: string];
 
-/** Texts that are segments of a path. */
+/** Arguments that are texts, but become segments of a path. */
 const textSegments = ['metadataType', 'transactionRequestType'];
 
 /** The places of ids in an input, at any depth. */
@@ -36,7 +36,7 @@ function placesIn(type: GraphQLInputType): string[][] {
   );
 }
 
-/** A literal of an input with what it requires, a member of changes, and the variable `$id` at a place. */
+/** The literal of an input with its required members, a member of changes, and the variable `$id` at a place. */
 function literalOf(type: GraphQLInputType, place: readonly string[] | null): string {
   if (place?.length === 0) return isListType(getNullableType(type)) ? '[$id]' : '$id';
   const named = getNamedType(type);
@@ -65,10 +65,13 @@ const inputs = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMa
   ),
 );
 
-/** Those of them that fill a path. A transfer's payee does not, but the payload leads to their account, and cannot be refused then. */
+/**
+ * The places that fill a path. The payee of a transfer is not in the path, but the payload leads to the payee's account, and
+ * cannot be refused then.
+ */
 const isSegment = ([name]: Place) => name.split('.').length === 2 || name.startsWith('makeTransaction.to.');
 
-/** Each argument that fills a path: its name, a document with it, and the field that it is an argument of. */
+/** Each argument that fills a path: its name, a document with it, and the field to which it belongs. */
 const segments: readonly Place[] = [
   ['bank.bankId', query('bank(bankId: $id) { branches { totalCount } }'), 'bank'],
   ['bank.customer', inBank('customer(customerId: $id) { email }'), 'bank.customer'],
@@ -81,7 +84,7 @@ const segments: readonly Place[] = [
   ...inputs.filter(isSegment),
 ];
 
-/** The others where an id of the bank's belongs. */
+/** The other places for an id of the bank. */
 const otherIds: readonly Place[] = [
   ['bank.branch', inBank('branch(branchId: $id) { name }'), 'bank.branch'],
   ['bank.branches', inBank('branches(filter: { id: $id }) { totalCount }'), 'bank.branches'],
@@ -99,7 +102,7 @@ test.each(segments)(
   '%s refuses what can be no segment of a path, without a call and without repeating it',
   async (name, document, path) => {
     bank.otherwise(anyAnswer);
-    // An empty code names no bank.
+    // An empty bank id means the default bank.
     for (const id of badIds.filter((id) => id !== '' || !name.endsWith('bankId'))) {
       const result = await ask(document, { id });
       expect([id, failuresOf(result)]).toEqual([id, [`${path} BAD_USER_INPUT`]]);
@@ -136,7 +139,7 @@ test('a page is refused without a call also where its parent is read', async () 
   expect(bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/owner/views']);
 });
 
-/** Where the argument that is at fault stands, for the forms of an app. */
+/** The path to the invalid argument, for the forms of an app. */
 test.each([
   ['{ bank(bankId: "a/b") { bankId branches { totalCount } } }', ['bankId']],
   ['{ bank { branches(first: -1) { totalCount } } }', ['first']],

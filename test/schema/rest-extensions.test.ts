@@ -14,7 +14,7 @@ function operationsIn(document: string): ReadonlySet<string> {
   const types = new TypeInfo(schema);
   const enter = () => {
     const field = types.getFieldDef();
-    // `__typename` is no field of the schema.
+    // `__typename` is not a field of the schema.
     if (field && !field.name.startsWith('__')) for (const id of restOf(field).operations) found.add(id);
   };
   visit(parse(document), visitWithTypeInfo(types, { Field: { enter } }));
@@ -48,7 +48,7 @@ test('a field has its operations and its member; what an id or a record already 
   expect(rest.get('Bank.products')).toEqual({ operations: ['postProducts'], member: undefined });
   expect(rest.get('Account.iban')).toEqual({ operations: [], member: 'IBAN' });
   expect(rest.get('Branch.bank')).toEqual({ operations: [], member: undefined });
-  // Its value is in the path, whatever the bank's `this_account` is.
+  // Its value comes from the path, whatever the bank's `this_account` is.
   expect(rest.get('Transaction.accountId')).toEqual({ operations: [], member: undefined });
   expect(rest.get('TransactionRequest.startedAt')).toEqual({ operations: [], member: 'start_date' });
   expect(rest.get('Mutation.updateBranch')).toEqual({

@@ -5,7 +5,7 @@ import { closedAccount, slowAccount } from '../../src/sandbox/iban.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
-/** bankql in front of the sandbox bank: what GraphiQL shows, and transfers from account to account. */
+/** bankql with the sandbox bank: GraphiQL's examples, and transfers between accounts. */
 
 const exampleOperations = await readExamples();
 const nameOf = (document: string) => /(?:query|mutation) (\w+)/.exec(document)?.[1] ?? '';
@@ -77,7 +77,7 @@ describe('a transfer', () => {
     await using fixture = await start();
     const paid = await fixture.pay('alice-current', 'bob-current', '100.05');
     const { payment } = Object(paid.data).makeTransaction;
-    // Alice may not see bob's account as its owner does, but as the public.
+    // Alice may not see bob's account as its owner does, but she may see its public view.
     expect(payment).toMatchObject({
       account: { balance: { amount: '4205.75' } },
       to: { account: null, public: { balance: { amount: null, currency: 'EUR' } } },

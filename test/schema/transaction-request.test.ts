@@ -11,7 +11,7 @@ const query = (args = '', selection = 'uuid') =>
   `{ bank { account(accountId: "A") { transactionRequests { nodes { transactions${args} { ${selection} } } } } } }`;
 const requestsOf = (data: unknown) => Object(data).bank.account.transactionRequests.nodes;
 
-/** Requests that name these transactions, each of which has its id as its uuid. */
+/** Requests with these transactions; each request has its id as its uuid. */
 function serve(to = bank, ...ids: string[]) {
   to.on(requests, { body: { 'transaction-requests': ids.map((transaction_ids) => ({ transaction_ids })) } });
   return to.otherwise(({ path }) => ({ body: { uuid: /transactions\/(.*)\/transaction$/.exec(path)?.[1] } }));
@@ -30,7 +30,7 @@ describe('the transactions of a request', () => {
     const result = await ask(query());
     const transactions = expected?.map((uuid) => ({ uuid })) ?? [null];
     expect(requestsOf(result.data)).toEqual([{ transactions }]);
-    // A separator that the contract does not name makes one id, which can be no segment of a path.
+    // With a separator that the contract does not know, the text is one id, which cannot be a segment of a path.
     expect(failuresOf(result)).toEqual(
       expected === null ? ['bank.account.transactionRequests.nodes.0.transactions.0 BANK_BAD_RESPONSE'] : [],
     );

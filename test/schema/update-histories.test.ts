@@ -66,7 +66,7 @@ test.each([1, 2])(
 
     let step = 0;
     const problems: string[] = [];
-    /** Every state of each record, from the step on in which it began. */
+    /** Every state of each record, with the step in which it began. */
     const states = new Map<string, { readonly since: number; readonly values: Values }[]>();
     for (const [kind, id] of records)
       states.set(id, [
@@ -79,7 +79,7 @@ test.each([1, 2])(
     const statesOf = (id: string) => states.get(id) ?? [];
     const now = (id: string): Values => statesOf(id).at(-1)?.values ?? {};
 
-    /** The fields that an update names all have the same value, which no other update has. */
+    /** All fields that an update changes get the same value, which no other update uses. */
     const named = new Map<string, readonly string[]>();
 
     function executePut({ path, body }: RecordedCall): Reply | 'reset' {
@@ -108,11 +108,11 @@ test.each([1, 2])(
       return { body: now(path.slice(path.lastIndexOf('/') + 1)) };
     }
 
-    /** For each caller and record the step of the caller's last update that the bank executed and bankql answered. */
+    /** For each caller and record: the step of the caller's last update that the bank executed and bankql answered. */
     const own = new Map<string, number>();
     let underWay = 0;
 
-    /** Checks a record that was answered in this step. */
+    /** Checks a record in the answer of this step. */
     function check(
       what: string,
       kind: Kind,

@@ -13,10 +13,7 @@ import { exact, sentJson, shareBankqlFixture } from '../support/bankql-fixture.t
 
 const { bank, ask } = await shareBankqlFixture();
 
-/**
- * Whatever a record holds and whatever is changed, a member that the changes do not name is written back as it was read,
- * digit by digit.
- */
+/** For any record and any changes, a member that is not changed is written back as it was read, digit by digit. */
 
 const text = fc.string({ unit: anyCharacter, maxLength: 12 });
 const texts = fc.array(text, { maxLength: 3 });
@@ -25,8 +22,8 @@ const digits = fc
   .map(([isNegative, whole, fraction]) => exact(`${isNegative ? '-' : ''}${whole}${fraction}`));
 
 /**
- * Any record with this shape: what answers or bodies require is there, other members may be left out, or null. `given`: the values
- * of some members.
+ * Any record with this shape: members that answers or bodies require are present, other members may be absent or null. `given`:
+ * the values of some members.
  */
 function anyRecord(
   shape: z.ZodObject,
@@ -51,12 +48,12 @@ interface PropertyCase {
   readonly field: string;
   readonly ids: string;
   readonly record: fc.Arbitrary<Record<string, unknown>>;
-  /** What is changed, by its name in the changes and in the body. */
+  /** The possible changes, each with its name in the changes and in the body. */
   readonly changes: Readonly<Record<string, readonly [string, fc.Arbitrary<unknown>]>>;
-  /** A change that every update makes. */
+  /** A change that is part of every update. */
   readonly always?: object;
   readonly answer?: (record: object) => object;
-  /** The body if nothing else is changed. */
+  /** The body if there is no other change. */
   readonly body?: (record: Record<string, unknown>) => object;
 }
 
@@ -131,7 +128,7 @@ const cases: readonly PropertyCase[] = [
   },
 ];
 
-/** A value without its nulls: the bank's null is an absent member. */
+/** A value without its nulls, because a null of the bank is an absent member. */
 const withoutNulls = (value: object): unknown =>
   JSON.parse(JSON.stringify(value), (_key, member, { source }) => {
     if (typeof member === 'number') return { number: source };
@@ -150,7 +147,7 @@ test.each(cases)('$field keeps what is not named', async (it) => {
   await fc.assert(
     fc.asyncProperty(it.record, changes, async (record, changed) => {
       fc.pre(it.always !== undefined || Object.keys(changed).length > 0);
-      // What holds nothing of a record is refused.
+      // Changes that leave nothing of a record are refused.
       fc.pre(Object.entries(record).some(([name, value]) => value !== null && name !== 'metadata'));
       bank.calls.length = 0;
       bank.otherwise(({ method }) => ({

@@ -28,7 +28,10 @@ import {
   versionIn,
 } from '../support/update-cases.ts';
 
-/** Promise 7: an update keeps what it does not name, writes nothing that is broken, another record's or hidden, and `ifVersion` holds. */
+/**
+ * Promise 7: an update keeps the members that it does not change, writes no invalid, hidden or other record, and `ifVersion` is
+ * checked.
+ */
 
 const shared = await shareBankqlFixture();
 
@@ -41,7 +44,7 @@ function serveCase(it: UpdateCase, fixture: BankqlFixture = shared) {
     update: (changes: string, selection?: string, ifVersion?: string) =>
       ask(`mutation { ${update(it, changes, selection, ifVersion)} }`),
     version: async () => versionIn((await ask(`{ ${it.readBack} }`)).data),
-    /** Lets no write end until the result is called. */
+    /** Delays all writes until the returned function is called. */
     hold() {
       const held = Promise.withResolvers<void>();
       bank.on(it.put, async ({ body }) => {
@@ -55,13 +58,13 @@ function serveCase(it: UpdateCase, fixture: BankqlFixture = shared) {
       const put = bank.calls.findLast(({ method }) => method === 'PUT');
       return put && sentJson(put);
     },
-    /** The bodies that were written. */
+    /** The bodies of all writes. */
     written: () => bank.calls.filter(({ method }) => method === 'PUT').map(({ body }) => JSON.parse(body)),
   };
 }
 const publicCache = { bankOptions: { publicCacheTtlMs: 60_000 } };
 
-/** Reads from which nothing is written: the bank's answer, and the error. */
+/** Reads after which nothing is written: the bank's answer, and the error. */
 const badReads: readonly (readonly [string, (it: UpdateCase) => Reply, string, RegExp])[] = [
   [
     'a broken value, also of what is not changed',
@@ -88,7 +91,7 @@ const badReads: readonly (readonly [string, (it: UpdateCase) => Reply, string, R
 describe.each(updateCases)('$field', (it) => {
   test('reads the record once, and writes back all of it with what the changes name', async () => {
     const fixture = serveCase(it);
-    // A request may not contain what the specification does not know.
+    // A request may not contain members that the specification does not have.
     fixture.state.record = { ...it.record, unknown: { member: 1 } };
     const result = await fixture.update(it.change, `trackId ${it.node} { id version }`);
     expect(result.errors).toBeUndefined();
@@ -185,7 +188,7 @@ describe.each(updateCases)('$field', (it) => {
   test('reads past what was read before, in this operation and by others', async () => {
     await using started = await startBankqlFixture(publicCache);
     const fixture = serveCase(it, started);
-    // Three times the same bytes: whatever can be kept of them is.
+    // The same bytes three times, so that everything that can be cached is cached.
     for (let time = 0; time < 3; time++) await fixture.version();
     fixture.bank.calls.length = 0;
     await fixture.ask(`mutation { ${update(it, it.change)} again: ${update(it, it.change)} }`);
@@ -215,7 +218,7 @@ describe.each(updateCases)('$field', (it) => {
   });
 });
 
-/** The update, what the bank writes in its own way, and what is written back of it: undefined for nothing. */
+/** The update, the record in the bank's own form, and the part of it that is written back: undefined for none. */
 test.each<[UpdateCase, object, object]>([
   [
     account,
@@ -412,7 +415,7 @@ describe('what the bank requires', () => {
   const hidden = { id: 'ACC', balance: { currency: 'EUR' } };
   const unapproved = { id: 'TX', details: {} };
 
-  /** The record, the changes, the argument that is at fault if it is one, and what the message says. */
+  /** The record, the changes, the invalid argument if there is one, and the message. */
   test.each<[UpdateCase, object, string, string | null, RegExp]>([
     [branch, branchRecord, 'acceptsDeposits: null', 'acceptsDeposits', /cannot be null/],
     [branch, branchRecord, 'address: { city: null }', 'address.city', /cannot be null/],
@@ -589,7 +592,7 @@ test('updates of three logins who may not write the record delay another’s by 
   const greedy = Array.from({ length: 15 }, (_, n) =>
     fixture.ask(refused, {}, { ...credentials, 'Auth-ID': mayNotWrite[n % 3] ?? '' }),
   );
-  // All have read, and one of them writes.
+  // All updates have read, and one of them is writing.
   await expect.poll(() => fixture.bank.calls.length).toBe(15 + 1);
   const single = fixture.update('email: "written"');
   await expect.poll(() => fixture.bank.calls.length).toBe(15 + 1 + 1);

@@ -35,7 +35,7 @@ const OwnCustomer = graphql(`
 
 const template = (text: string | null) => (text === null ? null : validateViewerTemplate(text));
 
-/** bankql in front of a bank that has everything, with these templates. */
+/** bankql with a bank that has every record, and with these templates. */
 async function start(customerId: string | null, accountId: string | null, bankId: string | null = 'BANK') {
   const viewer = { customerId: template(customerId), accountId: template(accountId) };
   const fixture = await startBankqlFixture({ defaults: { bankId, viewId: 'owner', viewer } });

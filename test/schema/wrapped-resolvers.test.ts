@@ -11,9 +11,9 @@ import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
-/** Promise 22: what a plugin makes of a resolver is what is executed, however the executor would resolve the field itself. */
+/** Promise 22: bankql executes a resolver that a plugin has wrapped, even if the executor would resolve the field itself. */
 
-/** The places where a wrapper was called, and the one that throws. */
+/** The places at which a wrapper was called, and the place at which it throws. */
 const called: string[] = [];
 let throwing: string | null = null;
 beforeEach(() => {
@@ -37,7 +37,7 @@ function wrap(copy: GraphQLSchema): GraphQLSchema {
   return copy;
 }
 
-/** A copy with the same resolvers and extensions, as tools that map schemas make one. */
+/** A copy with the same resolvers and extensions, as tools that transform schemas make it. */
 const copyOf = (of: GraphQLSchema) => lexicographicSortSchema(of);
 
 const inPlace: Plugin = {
@@ -53,7 +53,7 @@ const query = `{ bank { account(accountId: "A") {
   transaction(transactionId: "T") { uuid account { accountId } }
 } } }`;
 
-/** The places of all fields of the answer, but those that are called by another name. */
+/** The places of all fields in the answer, except those with an alias. */
 function placesIn(value: unknown, at: string[] = []): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => {
@@ -92,7 +92,7 @@ describe.each([
     const result = await fixture.ask(query);
     expect(failuresOf(result)).toEqual([`bank.account.${field} INTERNAL`]);
     expect(called.filter((place) => place === `bank.account.${field}`)).toHaveLength(1);
-    // Only an id is non-null.
+    // Only ids are non-null.
     const account = coordinate === 'Account.viewId' ? null : { accountId: 'A', [field]: null };
     expect(result.data).toMatchObject({ bank: { account } });
   });

@@ -5,11 +5,11 @@ import type { Reply } from '../support/recording-bank.ts';
 
 const { bank, ask } = await shareBankqlFixture();
 
-/** Writes are sent once, say how they ended, and show the record as the bank has it. The bytes of their bodies are in written-bodies.json. */
+/** Writes are sent once, return their outcome, and show the bank's record. written-bodies.json has the bytes of their bodies. */
 
 const root = '/v1/api/banks/B2';
 
-/** Each write of a record: its field, the payload's data, what the bank has, and the read that shows it. */
+/** Each write of a record: its field, the payload's data, the bank's record, and the read that shows it. */
 const writes: Readonly<Record<string, readonly [string, object, object, string]>> = {
   putCustomer: [
     'putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { trackId customer { bankId customerId email } }',
@@ -47,7 +47,7 @@ const writes: Readonly<Record<string, readonly [string, object, object, string]>
 const putCustomer =
   'mutation { putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { trackId customer { email } } }';
 
-/** A fixture whose bank answers every PUT with this, and reads with what it has. */
+/** A fixture whose bank gives this answer to every PUT, and its record to reads. */
 async function startWith(put: Reply, has: object, options: Parameters<typeof startBankqlFixture>[0] = {}) {
   const fixture = await startBankqlFixture(options);
   fixture.bank.otherwise(({ method, path }) => {

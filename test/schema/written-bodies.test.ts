@@ -70,7 +70,9 @@ test('the bodies of writes, and the versions of records, are what they were befo
   expect(Object.values(bodies).every((body) => body.length > 10)).toBe(true);
 });
 
-/** A literal of an input: what it requires, and each other field as `null`, or not at all; with `isDeep` inner inputs likewise. */
+/**
+ * The literal of an input: required members, and each other field as `null` or left out; with `isDeep`, nested inputs as well.
+ */
 function literalOf(type: GraphQLInputType, others: 'null' | 'left out', isDeep: boolean): string {
   const named = getNamedType(type);
   if (!isInputObjectType(named)) return { Boolean: 'true', Decimal: '1', Float: '1' }[named.name] ?? '"x"';
@@ -83,7 +85,7 @@ function literalOf(type: GraphQLInputType, others: 'null' | 'left out', isDeep: 
   return `{ ${fields.join(', ')} }`;
 }
 
-/** What is sent if only what is required is given. */
+/** The body if only the required members are given. */
 const least = {
   putCustomer: '{}',
   putAccount: '{"balance":{}}',

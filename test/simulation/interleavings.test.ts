@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { explore, faults } from './interleavings.ts';
 
-/** The clients of one process ask twice, that of the other once; the lease of what begins first may end. */
+/** The clients of one process pay twice, that of the other once. The lease of the first attempt may end. */
 const limits = { asks: [2, 1], ticks: 3 } as const;
 
 test('in every order of what two processes, a store and a bank do, one payment is executed, and what clients are told stays true', () => {

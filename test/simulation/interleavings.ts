@@ -1,29 +1,28 @@
+import type { PaymentOutcome } from '../../src/payments/payment-record.ts';
 import { advance, type HeldPayment, maySend, type ProtocolEvent } from '../../src/payments/protocol.ts';
-import type { PaymentOutcome } from '../../src/payments/record.ts';
 import { done, pending, rejected, unknown } from '../payments/store/store-conformance.ts';
 import { keyState } from '../support/key-state.ts';
 
 /**
- * Every interleaving of two processes, a store and a bank, over the protocol's pure function: each step of a process, each arrival of a
- * message, the loss of one, a crash, and the passing of time, in any order. One idempotency key; time goes in whole ticks.
- *
- * A step is what is atomic: a database executes a statement, the bank a request. What a process was told is what clients know, and
- * every message is held against all that happens afterwards.
+ * Explores every interleaving of two processes, a store and a bank, with the protocol's pure function: each step of a process,
+ * the arrival or loss of each message, a crash, and the passing of time, in any order. There is one idempotency key, and time
+ * passes in whole ticks. A step is what is atomic: a database executes a statement, the bank a request. The clients know the
+ * answers of both processes, and every answer is compared with everything that happens afterwards.
  */
 
-/** A lease, and how long the sending of a request may take, in ticks. */
+/** The length of a lease, and the time in which a request may be sent, in ticks. */
 const leaseTicks = 3;
 const sendTicks = 1;
 
-/** What is broken on purpose; see `faults`. */
+/** The rules of the protocol, which the test breaks on purpose; see `faults`. */
 interface Rules {
   readonly advance: typeof advance;
   readonly maySend: typeof maySend;
-  /** Whether a change compares the version that it has read. */
+  /** Whether a change compares the version with the one that was read. */
   readonly comparesVersions: boolean;
-  /** Whether a beginning is taken back only when it can no longer be stored. */
+  /** Whether the beginning of an attempt is taken back only when it can no longer be stored. */
   readonly settlesWrites: boolean;
-  /** Whether the request waits for the store's word that its beginning is stored. */
+  /** Whether the request waits until the store has confirmed the beginning. */
   readonly waitsForBegin: boolean;
 }
 
@@ -32,7 +31,7 @@ const sound: Rules = {
   ...{ comparesVersions: true, settlesWrites: true, waitsForBegin: true },
 };
 
-/** Each breaks one rule; the search has to find a message that is not true, or a payment that is executed twice. */
+/** Faults that each break one rule. The search must find a false answer, or a payment that is executed twice. */
 export const faults: Readonly<Record<string, Partial<Rules>>> = {
   'late proof that nothing was sent frees a key that was told as unknown': {
     advance: (held, event) =>
@@ -65,13 +64,13 @@ interface Seen {
   readonly version: number;
 }
 
-/** What a process does. `attempt` is the Track-ID of the payment that it makes. */
+/** The current work of a process. `attempt` is the Track-ID of its payment. */
 type Doing =
   | { readonly step: 'idle' | 'dead' }
   | { readonly step: 'begins' | 'waits for the store'; readonly leaseUntil: number }
   | { readonly step: 'may send'; readonly seen: Seen }
   | { readonly step: 'waits for the bank'; readonly seen: Seen }
-  /** Applies an event to the record; `seen` is what it has read of it. */
+  /** Applies an event to the record; `seen` is the record that the process has read. */
   | {
       readonly step: 'asks' | 'finishes' | 'takes back';
       readonly seen: Seen | null;
@@ -82,7 +81,7 @@ type Doing =
 interface Process {
   readonly name: string;
   readonly attempt: string;
-  /** How often its client still asks for the payment. */
+  /** The number of times that its client still requests the payment. */
   readonly asks: number;
   readonly doing: Doing;
 }
@@ -91,42 +90,42 @@ interface World {
   readonly now: number;
   readonly store: Seen;
   readonly processes: readonly Process[];
-  /** Beginnings on their way to the store. */
+  /** Insertions on their way to the store. */
   readonly inserts: readonly { readonly attempt: string; readonly leaseUntil: number }[];
-  /** Beginnings that the store has answered: what was there. */
+  /** Insertions that the store has answered, with the record that was there. */
   readonly answers: readonly { readonly attempt: string; readonly found: Seen | 'stored' }[];
   /** Requests on their way to the bank, and its answers. */
   readonly requests: readonly { readonly attempt: string; readonly until: number }[];
   readonly said: readonly { readonly attempt: string; readonly isDone: boolean }[];
   readonly executed: readonly string[];
-  /** What clients know: messages, each of which has to stay true. */
+  /** The answers that clients have got. Each has to stay true. */
   readonly told: readonly string[];
-  /** Attempts of which a client knows that they sent nothing. */
+  /** Attempts of which a client knows that nothing was sent. */
   readonly unsent: readonly string[];
   /** Attempts that were sent. */
   readonly sent: readonly string[];
-  /** Beginnings that were taken back. */
+  /** Attempts whose beginning was taken back. */
   readonly gone: readonly string[];
 }
 
 export interface Explored {
   readonly worlds: number;
-  /** What the store was seen to hold. */
+  /** The states of the store that occurred. */
   readonly states: ReadonlySet<string>;
-  /** What clients were told. */
+  /** The answers that clients got. */
   readonly messages: ReadonlySet<string>;
-  /** The first violation, and how it came about; null if there is none. */
+  /** The first violation, with the steps that lead to it; null if there is none. */
   readonly violation: string | null;
   readonly path: readonly string[];
 }
 
 interface Limits {
-  /** How often the clients of the two processes ask. */
+  /** How many times the clients of the two processes request the payment. */
   readonly asks: readonly [number, number];
   readonly ticks: number;
 }
 
-/** Explores all worlds that can be reached, breadth first, so that a violation is told by a shortest path. */
+/** Explores all reachable worlds, breadth first, so that a violation is reported with a shortest path. */
 export function explore({ asks, ticks }: Limits, broken: Partial<Rules> = {}): Explored {
   const rules = { ...sound, ...broken };
   const start: World = {
@@ -166,7 +165,7 @@ type Path = { readonly what: string; readonly before: Path } | null;
 
 const wordsOf = (path: Path): string[] => (path === null ? [] : [...wordsOf(path.before), path.what]);
 
-/** What no world may show: a second execution, or a message that is not true, or no longer. */
+/** The violation in a world: a second execution, or an answer that is false or has become false; null if there is none. */
 function whatIsWrong({ executed, told, unsent, sent, gone, store, inserts }: World): string | null {
   if (executed.length > 1) return `executed twice: ${executed.join(', ')}`;
   const lie = unsent.find((attempt) => sent.includes(attempt));
@@ -183,7 +182,7 @@ function whatIsWrong({ executed, told, unsent, sent, gone, store, inserts }: Wor
   return stuck === undefined ? null : `attempt ${stuck} was taken back, and is stored`;
 }
 
-/** All that can happen next. */
+/** All possible next steps. */
 function* steps(world: World, rules: Rules, ticks: number): Generator<readonly [string, World]> {
   const { now, store, inserts, requests, processes } = world;
   if (now < ticks)
@@ -253,7 +252,7 @@ function* stepsOf(
     doing: { step: 'idle' },
     attempt: `${attempt.split('.')[0]}.${Number(attempt.split('.')[1]) + 1}`,
   };
-  /** The client has its answer. */
+  /** The client gets its answer. */
   const tell = (message: string, more: Partial<World> = {}): World =>
     put(ended, { told: [...new Set([...told, message])].sort(), ...more });
 
@@ -282,7 +281,7 @@ function* stepsOf(
       const answers = world.answers.filter((each) => each !== answer);
       if (answer?.found === 'stored') {
         const held = { record: pending({ trackId: attempt, leaseUntil: doing.leaseUntil }), awaited: true };
-        // The version that it wrote: nobody else has changed it yet, or it will be compared.
+        // The version that the process wrote. If another process has changed the record, the comparison fails.
         const version =
           store.held?.record.trackId === attempt && store.held.awaited ? versionOf(store, held) : -1;
         yield ['has begun', put({ doing: { step: 'may send', seen: { held, version } } }, { answers })];
@@ -339,7 +338,7 @@ function* stepsOf(
     case 'finishes':
     case 'takes back': {
       if (doing.seen === null) {
-        // Until then the beginning may still be stored.
+        // Until then, the beginning may still be stored.
         const inserts = rules.settlesWrites
           ? world.inserts.filter((insert) => insert.attempt !== attempt)
           : world.inserts;
@@ -382,22 +381,25 @@ function* stepsOf(
   }
 }
 
-/** What a client is told of a record in each state. */
+/** The answer to a client about a record in each state. */
 const toldOf = { PENDING: 'begun', DONE: 'done', REJECTED: 'rejected', UNKNOWN: 'unknown' };
 
-/** The version of the record that a process began: of its own state, or none that there is if others have changed it. */
+/**
+ * The version of the record that a process began: the one in the store if the state is still its own, otherwise one that does not
+ * exist.
+ */
 const versionOf = (store: Seen, { record }: HeldPayment): number =>
   store.held?.record.state === record.state ? store.version : -1;
 
-/** What the store holds after a change; histories only grow. */
+/** The content of the store after a change, without the history, which only grows. */
 const changed = ({ version }: Seen, held: HeldPayment | null): Seen => ({
   held: held && { ...held, record: { ...held.record, history: [], updatedAt: 0 } },
   version: version + 1,
 });
 
 /**
- * Worlds are the same if nothing differs that matters: not how often a record was changed, only who has read it as it is now; and
- * nothing that only the dead would hear.
+ * The key of a world. Worlds are the same if they differ only in irrelevant facts, such as the number of changes of a record, and
+ * messages that only dead processes would receive.
  */
 function keyOf({
   now,

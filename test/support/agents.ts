@@ -13,7 +13,7 @@ import { capacityLimits } from './capacity-limits.ts';
 import type { RecordedCall } from './recording-bank.ts';
 import { type SandboxRecorder, startSandboxRecorder } from './sandbox-recorder.ts';
 
-/** Documents of tools for alice, of the sandbox bank. */
+/** Documents of tools for alice, a customer of the sandbox bank. */
 export const paymentDocument = `
 "Pays from one account to another."
 mutation Pay(
@@ -32,7 +32,7 @@ query Anything { bank { bankId } }`,
   'paid.graphql': 'query Paid($key: String!) { payment(idempotencyKey: $key) { state } }',
 };
 
-/** A folder with these documents. */
+/** Creates a folder with these documents. */
 export function documentsFolder(texts: Readonly<Record<string, string>> = documents) {
   const folder = mkdtempSync(join(tmpdir(), 'bankql-tools-'));
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
@@ -42,12 +42,12 @@ export function documentsFolder(texts: Readonly<Record<string, string>> = docume
   };
 }
 
-/** What moves money: a transfer, or a request for one. */
+/** Whether a call moves money: a transfer, or a request for one. */
 const isPayment = ({ method, path }: RecordedCall) =>
   (method === 'POST' && path.endsWith('/make-transaction')) ||
   (method === 'PUT' && path.includes('/transaction-request'));
 
-/** Alice at the sandbox bank. */
+/** Alice's credentials at the sandbox bank. */
 export const alice = {
   'Ocp-Apim-Subscription-Key': 'sandbox-key',
   'Auth-Provider-Name': 'sandbox',
@@ -66,7 +66,7 @@ const revision = '2026-07-28';
 
 export const formClient = { elicitation: { form: {} } };
 
-/** What a client sends with a call beside its arguments. */
+/** The parts of a call in addition to its arguments. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly capabilities?: object;
@@ -78,7 +78,7 @@ export interface Asked {
 /** The person agrees. */
 export const agreed = { confirmation: { action: 'accept', content: { pay: true } } };
 
-/** A message of the protocol of 2026-07-28. */
+/** A message of the protocol's version 2026-07-28. */
 export function messageOf(
   method: string,
   params: Readonly<Record<string, unknown>> = {},
@@ -156,7 +156,7 @@ export const answerOf = ({ content = [] }: ToolResult) => JSON.parse(content[0]?
 export const questionIn = ({ inputRequests }: ToolResult): string =>
   inputRequests?.confirmation.params.message ?? '';
 
-/** Asks, and repeats the call with the state of the question. */
+/** Calls a tool, and repeats the call with the state of the question. */
 export const agree = (
   url: string,
   name: string,
@@ -174,7 +174,7 @@ export interface AgentsFixture extends AsyncDisposable {
   readonly store: PaymentStore;
   readonly server: Awaited<ReturnType<typeof serve>>;
   readonly endpoint: ReturnType<typeof createToolsEndpoint>;
-  /** How many payments reached the bank. */
+  /** The number of payments that reached the bank. */
   payments(): number;
 }
 

@@ -2,7 +2,7 @@ import { exact } from './bankql-fixture.ts';
 import type { RecordedCall, Reply } from './recording-bank.ts';
 import { requested } from './requested.ts';
 
-/** What an answer is made of: the ids of the path, in their order. */
+/** Makes an answer from the ids of the path, in their order. */
 type Make = (...ids: string[]) => object;
 
 const answers: readonly (readonly [RegExp, Make])[] = [
@@ -69,14 +69,14 @@ const answers: readonly (readonly [RegExp, Make])[] = [
 ];
 
 /**
- * An answer to every operation of the bank: there is a record for every id, and each list holds one entry. An account
- * has the owners O1 and O2, a transaction the counterparty OTHER, a request the transaction T1. A PUT is answered with
- * what it wrote.
+ * An answer for every operation of the bank: there is a record for every id, and each list has one entry. An account has the
+ * owners O1 and O2, a transaction the counterparty OTHER, a request the transaction T1. The answer to a PUT is the written
+ * record.
  */
 export function anyAnswer({ method, path, body }: RecordedCall): Reply {
   const line = `${method} ${path}`;
   const [, payer] = /^PUT .*\/accounts\/([^/]+)\/.*\/transaction-requests$/.exec(line) ?? [];
-  // The answer to a payment repeats it, and has nothing beside the contract's list.
+  // The answer to a payment repeats the payment, and has no member other than the contract's list.
   if (payer !== undefined)
     return {
       body: requested({ body }, { status: 'COMPLETED', transaction_ids: 'T1', from: { account_id: payer } }),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /**
- * Any character of Unicode, as a `unit` of fc.string. fast-check's own unit 'binary' makes a table of all of them first, which
+ * Any character of Unicode, as a `unit` of fc.string. fast-check's own unit 'binary' first makes a table of all characters, which
  * takes two seconds in each process.
  */
 export const anyCharacter = fc

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BankqlProcess, startProcess } from './process.ts';
 
-/** What was answered: its length rather than its text, which may be long. */
+/** An answer, with its length instead of its text, which may be long. */
 export interface Answered {
   readonly status: number;
   readonly bytes: number;
@@ -11,21 +11,21 @@ export interface Answered {
   readonly start: string;
 }
 
-/** What an attack cost. */
+/** The effects of an attack. */
 export interface Costs {
   /**
-   * The most processor time that the process's main thread took while a good caller waited, in milliseconds: what it
-   * would have waited on a machine that does nothing else. The time for which this process was late to read its answer, or to
-   * answer as the bank, is taken off: the other one may have worked for others then. 0 where the system does not say.
+   * The maximum processor time of the process's main thread while a good caller waited, in milliseconds: the wait on a machine
+   * without other work. The time for which this process was late to read the answer, or to answer as the bank, is subtracted,
+   * because the process may have worked for others then. 0 if the system does not report it.
    */
   readonly worstWork: number;
-  /** How many of a good caller's requests were refused with 503. */
+  /** The number of the good caller's requests that were refused with 503. */
   readonly refused: number;
-  /** By how much the process's memory grew, in megabytes; 0 where the system does not say. */
+  /** The growth of the process's memory, in megabytes; 0 if the system does not report it. */
   readonly grownMegabytes: number;
 }
 
-/** The memory that a process holds, in megabytes; 0 where the system does not say. */
+/** The memory of a process, in megabytes; 0 if the system does not report it. */
 function residentMegabytes(pid: number): number {
   try {
     return Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
@@ -34,7 +34,7 @@ function residentMegabytes(pid: number): number {
   }
 }
 
-/** The processor time that a process's main thread has taken, in milliseconds; 0 where the system does not say. */
+/** The processor time of a process's main thread so far, in milliseconds; 0 if the system does not report it. */
 function workOf(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
@@ -45,7 +45,7 @@ function workOf(pid: number): number {
 
 const lookEveryMs = 5;
 
-/** How long this process has been late for its timers, in milliseconds: because it was busy itself, or another one was. */
+/** Measures for how long this process was late for its timers, in milliseconds, because it or another process was busy. */
 class Lateness implements Disposable {
   #total = 0;
   #last = performance.now();
@@ -56,7 +56,7 @@ class Lateness implements Disposable {
 
   get total(): number {
     const late = performance.now() - this.#last - lookEveryMs;
-    // Each timer is a little late.
+    // Each timer is a little late, which does not count.
     return this.#total + (late > lookEveryMs ? late : 0);
   }
 
@@ -65,7 +65,7 @@ class Lateness implements Disposable {
   }
 }
 
-/** bankql as a process of its own, which is attacked over its socket. */
+/** bankql as a separate process, which is attacked over its socket. */
 export class AttackedProcess implements AsyncDisposable {
   readonly process: BankqlProcess;
   readonly #agent = new Agent({ keepAlive: true });
@@ -87,7 +87,10 @@ export class AttackedProcess implements AsyncDisposable {
     return this.process.url.replace('/graphql', '');
   }
 
-  /** Sends a body to /graphql, and reads the answer without keeping it. Errors: where there is none. */
+  /**
+   * Sends a body to /graphql, and reads the answer without keeping it.
+   * Errors: an Error if there is no answer.
+   */
   ask(
     body: string,
     headers: Readonly<Record<string, string>> = {},
@@ -114,11 +117,14 @@ export class AttackedProcess implements AsyncDisposable {
     return promise;
   }
 
-  /** Runs an attack while a good caller asks something small, again and again. Errors: where one of those fails. */
+  /**
+   * Runs an attack while a good caller repeatedly sends a small request.
+   * Errors: an Error if one of these requests fails.
+   */
   async during(attack: () => Promise<unknown>, headers: Readonly<Record<string, string>>): Promise<Costs> {
     const small = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
     const pid = this.process.child.pid ?? 0;
-    // Its connection is there before those of the attack.
+    // Opens the good caller's connection before those of the attack.
     await this.ask(small, headers);
     const before = residentMegabytes(pid);
     let most = before;
@@ -130,7 +136,7 @@ export class AttackedProcess implements AsyncDisposable {
     });
     using lateness = new Lateness();
     const asking = async () => {
-      // Once more after the attack.
+      // One more request follows after the attack.
       for (let isLast = false; !isLast; await delay(5)) {
         isLast = isOver;
         const [worked, late] = [workOf(pid), lateness.total];
@@ -146,7 +152,7 @@ export class AttackedProcess implements AsyncDisposable {
     return { worstWork, refused, grownMegabytes: most - before };
   }
 
-  /** The value of a metric, named with its labels, if METRICS_PORT is given. */
+  /** The value of a metric, by its name with its labels, if METRICS_PORT is set. */
   async metric(name: string): Promise<number> {
     const [, url = ''] = /Metrics: (\S+)\./.exec(this.process.output()) ?? [];
     const text = await (await fetch(url)).text();

@@ -8,7 +8,7 @@ import { bankDefaults } from './bankql.ts';
 import { type Act, hang, startFaultyBank } from './faulty-bank.ts';
 import type { SampleCall } from './sample-calls.ts';
 
-/** A client of the bank at this address, with limits that suit a test. */
+/** A client of the bank at this address, with limits for tests. */
 export function createTestClient(
   baseUrl: string,
   options: Partial<Omit<BankOptions, 'baseUrl'>> = {},
@@ -22,7 +22,7 @@ export function createTestClient(
   return { ...client, [Symbol.asyncDispose]: () => client.close() };
 }
 
-/** A bank that behaves so, and a client of it; both end with the test. */
+/** A bank with this behaviour, and a client of it. Both end with the test. */
 export async function connect(act: Act = hang, options: Parameters<typeof createTestClient>[1] = {}) {
   const bank = await startFaultyBank(act);
   const client = createTestClient(bank.url, options);
@@ -33,7 +33,10 @@ export async function connect(act: Act = hang, options: Parameters<typeof create
   return { bank, client };
 }
 
-/** How a call fails, and when. Errors: where it does not fail as bankql's calls do. */
+/**
+ * The error of a call, and the time that it took.
+ * Errors: an Error if the call does not fail as bankql's calls do.
+ */
 export async function failedCall(sample: SampleCall, client: BankClient) {
   const started = performance.now();
   const error = await sample.run(client).then(

@@ -23,7 +23,7 @@ export async function startBankqlFixture(options: Omit<TestOptions, 'bankUrl'> =
   };
 }
 
-/** A fixture for all tests of a file that keep nothing: its bank is as at the beginning before each of them. */
+/** A fixture for all tests of a file that change nothing. Its bank is reset before each test. */
 export async function shareBankqlFixture(...options: Parameters<typeof startBankqlFixture>) {
   const fixture = await startBankqlFixture(...options);
   beforeEach(() => fixture.bank.reset());
@@ -31,28 +31,31 @@ export async function shareBankqlFixture(...options: Parameters<typeof startBank
   return fixture;
 }
 
-/** An answer's errors as lines such as "bank.account.owners.1 FORBIDDEN", sorted: their order means nothing. */
+/** An answer's errors as lines such as "bank.account.owners.1 FORBIDDEN". They are sorted, because their order has no meaning. */
 export const failuresOf = (result: Result<unknown>): string[] =>
   (result.errors ?? [])
     .map(({ path, extensions }) => `${path?.join('.') ?? 'request'} ${extensions.code}`)
     .sort();
 
-/** How payments ended, by the audit log: its lines but those that say that one has begun. */
+/** The ends of payments in the audit log: its lines, except those about the beginning of a payment. */
 export const endedIn = ({ audit }: TestBankql) => audit.filter(({ state }) => state !== 'PENDING');
 
-/** The only call that arrived. */
+/** The call that arrived, which must be the only one. */
 export function onlyCall({ calls }: RecordingBank): RecordedCall {
   const [call] = calls;
   if (call === undefined || calls.length > 1) throw new Error(`${calls.length} calls arrived instead of one`);
   return call;
 }
 
-/** The line of a call such as `GET /branches` at the default bank; a whole path stays. */
+/** The full line of a call such as `GET /branches` at the default bank. A full path stays unchanged. */
 export const bankLine = (line: string): string => line.replace(/ \/(?!v1)/, ' /v1/api/banks/BANK/');
 
 /** A JSON number with these digits, for an answer of the bank. */
 export const exact = (digits: string): object => JSON.rawJSON(digits);
 
-/** JSON that arrived at the bank, each number as `{ number: its digits }`: a number is neither a text nor rounded. */
+/**
+ * The JSON that arrived at the bank, with each number as `{ number: its digits }`, so that numbers differ from texts and are not
+ * rounded.
+ */
 export const sentJson = ({ body }: RecordedCall): unknown =>
   JSON.parse(body, (_key, value, { source }) => (typeof value === 'number' ? { number: source } : value));

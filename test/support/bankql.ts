@@ -19,7 +19,7 @@ import { credentials, postOf } from './requests.ts';
 
 export { credentials };
 
-/** What a GraphQL operation is answered with. */
+/** The result of a GraphQL operation. */
 export interface Result<Data> {
   readonly data?: Data | null;
   readonly errors?: readonly {
@@ -38,7 +38,7 @@ type Ask = <Data, Variables>(
 export interface TestBankql extends AsyncDisposable {
   /** Runs an operation through the whole server, over a socket. */
   readonly ask: Ask;
-  /** The server as a Fetch handler, for what is about HTTP. */
+  /** The server as a Fetch handler, for tests about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Lines of the audit log so far. */
   readonly audit: AuditEntry[];
@@ -51,20 +51,23 @@ export interface TestOptions extends Partial<Omit<HandleOptions, 'bank' | 'logge
   readonly store?: PaymentStore;
   readonly bankOptions?: Partial<Omit<BankOptions, 'baseUrl'>>;
   readonly now?: () => number;
-  /** Tokens say who calls; headers do where it is left out. */
+  /** The options for tokens; without them, headers identify callers. */
   readonly identity?: JwtOptions;
   readonly onTokenRefusal?: (why: TokenRefusal) => void;
   readonly rateLimiter?: RateLimiter | null;
 }
 
-/** The default options of every bank client in the tests: what is not about a deadline waits for longer than any machine needs. */
+/**
+ * The default options of every bank client in the tests. If a test is not about a deadline, deadlines are longer than any machine
+ * needs.
+ */
 export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   timeoutMs: 60_000,
   paymentTimeoutMs: 60_000,
   connectTimeoutMs: 60_000,
   connections: 64,
   maxBodyBytes: 1024 * 1024,
-  // One question is one call, unless the test is about something else.
+  // No second attempts, unless the test is about them.
   retryShare: 0,
   breakerThreshold: 0,
   publicCacheTtlMs: 0,
@@ -74,7 +77,7 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
 /** The lease of a payment of createTestBankql. */
 export const testLeaseMs = bankDefaults.paymentTimeoutMs + 10_000;
 
-/** Counts nothing: what a request holds of a process with room for all. */
+/** A holder that counts nothing, for a request in a process with enough capacity. */
 export const createTestHolder = () => ({
   isMutation: false,
   isAbandoned: false,
@@ -83,9 +86,7 @@ export const createTestHolder = () => ({
   reserveRoom: () => true,
 });
 
-/**
- * A bank whose answers nobody can change. They are shared (reads.ts): whoever changed one would change another's.
- */
+/** A bank whose answers are frozen. Reads share them (shared-reads.ts), so a change would affect other readers. */
 const frozenAnswers = (bank: BankClient): BankClient => ({
   ...bank,
   async read(operation, input, limits) {
@@ -95,19 +96,19 @@ const frozenAnswers = (bank: BankClient): BankClient => ({
   },
 });
 
-/** The errors in an answer's places are not frozen: they are made for one answer, and belong to it. */
+/** Errors within an answer are not frozen, because they are created for one answer. */
 function freeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || value instanceof Error || Object.isFrozen(value)) return;
   for (const member of Object.values(Object.freeze(value))) freeze(member);
 }
 
-/** A listener as a Fetch handler: each request goes over a socket, whatever host its URL names. */
+/** A listener as a Fetch handler. Each request is sent over a socket, whatever host its URL has. */
 function overSocket(listener: Parameters<typeof listen>[2]) {
   let opening: Promise<Listening> | null = null;
-  // A busy machine is no slow client.
+  // A busy machine must not count as a slow client.
   const open = () => (opening ??= listen('127.0.0.1', 0, listener, { slowestRequestMs: 600_000 }));
   return {
-    /** Posts to /graphql: half of the work of `fetch`, in tests that send thousands. */
+    /** Posts to /graphql. It takes half the time of `fetch`, for tests that send thousands of requests. */
     async post(body: object, headers: Readonly<Record<string, string>>): Promise<string> {
       const { url } = await open();
       const options = { ...postOf(body, { Accept: '*/*', ...headers }), method: 'POST' } as const;
@@ -125,10 +126,10 @@ function overSocket(listener: Parameters<typeof listen>[2]) {
   };
 }
 
-/** Plugins of every bankql of a test file. */
+/** Plugins for every bankql of a test file. */
 export const pluginsOfAll: Plugin[] = [];
 
-/** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
+/** The parts of bankql in front of a bank, connected as in main.ts, with the bank `BANK` and the view `owner`. */
 export async function testOptions({
   bankUrl,
   store,

@@ -21,7 +21,7 @@ type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>
 
 type RawVariables = Readonly<Record<string, unknown>>;
 
-/** A schema whose fields are resolved by these, each under its coordinate. */
+/** A schema with these resolvers, by their coordinates. */
 export function schemaOf(text: string, resolvers: Resolvers): GraphQLSchema {
   const schema = buildSchema(text);
   for (const [coordinate, resolve] of Object.entries(resolvers)) {
@@ -34,7 +34,7 @@ export function schemaOf(text: string, resolvers: Resolvers): GraphQLSchema {
   return schema;
 }
 
-/** An operation, ready to be run by both executors, with one plan or as often as it is asked for. */
+/** An operation that both executors can run, with one plan for any number of runs. */
 export function prepare(schema: GraphQLSchema, text: string, operationName: string | null = null) {
   const document = parse(text);
   expect(validate(schema, document)).toEqual([]);
@@ -66,13 +66,13 @@ export const told = ({ data, errors }: ExecutionResult) => ({
   errors: errors?.map(({ message, path, locations, extensions }) => ({
     message,
     path,
-    // An error of bankql shows three of them, however many nodes select the field.
+    // An error of bankql has at most three locations, however many nodes select the field.
     locations: locations?.slice(0, 3),
     extensions,
   })),
 });
 
-/** Runs it by both, and expects the same. */
+/** Runs the operation with both executors, and expects the same answer. */
 export async function answerOf(
   schema: GraphQLSchema,
   text: string,

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'node_modules/.cache/bankql-tests');
 
 const storeTimeout = `Number(process.env.${storeTimeoutVariable} ?? 60_000)`;
-/** Limits that a busy machine would reach, and what processes of the tests have in their place. */
+/** Limits that a busy machine would reach, and their replacements for processes of the tests. */
 const usualLimits = [
   ['src/payments/store/open-store.ts', 'const fileTimeoutMs = 4_000;', storeTimeout],
   ['src/payments/store/postgres/postgres-driver.ts', 'const usualStatementTimeoutMs = 3_000;', storeTimeout],
@@ -17,15 +17,16 @@ const usualLimits = [
 ] as const;
 
 /**
- * Before the tests: puts bankql and the packages that it loads into a few files. To find and load 1,300 is half of the
- * processor time of a start, and the tests start some three hundred processes. `BANKQL_BUNDLE` tells them where it is.
+ * Runs before the tests: bundles bankql and the packages that it loads into a few files. Finding and loading 1,300 modules takes
+ * half of the processor time of a start, and the tests start about three hundred processes. `BANKQL_BUNDLE` contains the path of
+ * the bundle.
  */
 export default async function bundle(): Promise<void> {
   await using made = await rolldown({
     cwd: root,
     input: { main: 'test/support/main.ts', 'payment-child': 'test/support/payment-child.ts' },
     platform: 'node',
-    // It is 9 MB, and few tests open the page.
+    // This package has 9 MB, and few tests open the page.
     external: /^@graphql-yoga\/render-graphiql/,
     plugins: [
       ...usualLimits.map(([file, limit, patient]) => ({
@@ -39,7 +40,7 @@ export default async function bundle(): Promise<void> {
         },
       })),
       {
-        // A source finds what it reads, or runs as a thread, where it is itself.
+        // A source finds the files that it reads, or runs as a thread, relative to its own path.
         name: 'addresses of sources',
         transform: {
           filter: { id: join(root, 'src/**/*.ts'), code: 'import.meta.url' },
@@ -53,7 +54,7 @@ export default async function bundle(): Promise<void> {
   for (const file of output) {
     const path = join(folder, file.fileName);
     const text = file.type === 'chunk' ? file.code : file.source;
-    // Other tests may be starting processes from it, most likely of the same sources.
+    // Other tests may be starting processes from the bundle, most likely of the same sources.
     if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
   }
   process.env.BANKQL_BUNDLE = folder;

@@ -9,7 +9,7 @@ import type { SharedReads } from '../../src/bank/shared-reads.ts';
 import type { Target } from '../../src/bank/target.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 
-/** The row of a bank operation over a dispatcher of the test, without a breaker. */
+/** The row of a bank operation with a dispatcher of the test, without a breaker. */
 export function targetOver<T extends Operation>(
   operation: T,
   reads: SharedReads,
@@ -21,7 +21,7 @@ export function targetOver<T extends Operation>(
     operation,
     lane: {
       gate: new Gate({ max: 4, maxWaiting: 4 }),
-      // A call uses nothing else of it.
+      // A call uses no other member.
       dispatcherAt: () => dispatcher as unknown as Dispatcher,
       noConnection: 'no connection',
     },
@@ -40,6 +40,6 @@ export function targetOver<T extends Operation>(
   };
 }
 
-/** What undici passes to a handler with each callback of a request. */
+/** The controller that undici passes to each callback of a handler. */
 export const controllerOf = (): Dispatcher.DispatchController =>
   ({ abort() {} }) as unknown as Dispatcher.DispatchController;

@@ -1,6 +1,6 @@
 import { type CapacityLimits, unbounded } from '../../src/load/capacity.ts';
 
-/** What callers may hold: so much of these resources, and much of the others. */
+/** The limits of what callers may use: these for the given resources, and high ones for the others. */
 export const capacityLimits = ({
   requestsPerCaller = 1000,
   ...totals

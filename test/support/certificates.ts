@@ -14,18 +14,18 @@ interface Pair {
   readonly key: string;
 }
 
-/** An authority, and certificates that it vouches for. */
+/** An authority, and certificates that it has signed. */
 export interface Certificates extends AsyncDisposable {
   readonly folder: string;
   /** The authority's certificate. */
   readonly ca: string;
-  /** For localhost and 127.0.0.1. */
+  /** A certificate for localhost and 127.0.0.1. */
   readonly server: Pair;
   /** A client certificate for this name, with a key of this type (default: EC). */
   client(name: string, type?: keyof typeof newKeys): Promise<Pair>;
 }
 
-/** How openssl makes a key, by its type. */
+/** The arguments with which openssl makes a key, by its type. */
 const newKeys = {
   ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
   rsa: ['-newkey', 'rsa:2048', '-nodes'],

@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 
-/** Where the processes of the tests keep what Node has compiled: it is two fifths of the processor time of a start. */
+/**
+ * The folder for code that Node has compiled, shared by the processes of the tests. Compilation is two fifths of the processor
+ * time of a start.
+ */
 export const compileCache = {
   NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/node-compile-cache'),
 };

@@ -1,4 +1,4 @@
-/** Variables of a bankql over a real bank, and of one whose callers tokens identify. */
+/** The variables of a bankql with a real bank, and of one that identifies callers by tokens. */
 
 export type Given = Readonly<Record<string, string>>;
 

@@ -3,20 +3,20 @@ import { type Act, drip, hang, repeat, reply, reset, write, writeThen } from './
 
 /** Text in the bank's answers that must not reach a caller. */
 export const hidden = 'what the bank says';
-/** How an answer begins. */
+/** The beginning of an answer. */
 export const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 
-/** What a bank does wrong, and how bankql's calls have to fail. */
+/** A fault of a bank, and the resulting failure of bankql's calls. */
 export interface Fault {
   readonly what: string;
   readonly act: Act;
-  /** The code for a read and for a write, and the status that the error names. */
+  /** The code for a read and for a write, and the status in the error. */
   readonly codes: readonly [read: string, write: string];
   readonly status?: number;
   readonly retryAfter?: number;
 }
 
-/** The codes of a read and of a write: the connection broke, the time ran out, the answer is of no use. */
+/** The codes of a read and of a write if the connection broke, the deadline passed, or the answer is unusable. */
 export const broken = ['BANK_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const;
 export const late = ['BANK_TIMEOUT', 'OUTCOME_UNKNOWN'] as const;
 export const bad = ['BANK_BAD_RESPONSE', 'BANK_BAD_RESPONSE'] as const;
@@ -88,7 +88,7 @@ const slowFaults: readonly Fault[] = [
     act: repeat('', 'HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n', 10),
     codes: late,
   },
-  // Nobody asked for it: undici ends the connection.
+  // bankql did not ask for this 100, so undici ends the connection.
   { what: 'says 100 Continue', act: write('HTTP/1.1 100 Continue\r\n\r\n'), codes: broken },
   { what: 'is processing without end', act: repeat('', 'HTTP/1.1 102 Processing\r\n\r\n', 10), codes: late },
 ];
@@ -246,7 +246,7 @@ const maintenanceFaults: readonly Fault[] = (
   retryAfter,
 }));
 
-/** Everything that a bank can do wrong with a whole request, whatever the operation. */
+/** All faults of a bank after a whole request, for any operation. */
 export const faults: readonly Fault[] = [
   ...connectionFaults,
   ...slowFaults,

@@ -1,25 +1,25 @@
 import { createServer, type Socket } from 'node:net';
 import { listenOnLoopback } from './loopback.ts';
 
-/** What the bank does with a connection once a whole request arrived on it. */
+/** The bank's behaviour on a connection after a whole request has arrived. */
 export type Act = (socket: Socket) => void;
 
-/** A bank that breaks HTTP byte by byte, as no HTTP server would let it. */
+/** A bank that violates HTTP byte by byte, which an HTTP server would not allow. */
 export interface FaultyBank extends AsyncDisposable {
   readonly url: string;
-  /** The requests that arrived whole, as Latin-1 text. */
+  /** The requests that arrived completely, as Latin-1 text. */
   readonly requests: string[];
-  /** How many connections were made so far, and how many of them are open. */
+  /** The number of connections so far, and the number of open ones. */
   readonly connections: () => number;
   readonly open: () => number;
-  /** What it does from now on: with each request, or with each connection before a byte was read. */
+  /** Sets the behaviour from now on: for each request, or for each connection before a byte is read. */
   behave(act: Act, at?: 'request' | 'connection'): void;
-  /** Refuses connections; `listen` takes them again, at the same port. */
+  /** Refuses connections; `listen` accepts them again, at the same port. */
   close(): Promise<void>;
   listen(): Promise<void>;
 }
 
-/** `drops` says whether it resets the nth connection before it reads anything. */
+/** `drops`: whether the bank resets the nth connection before it reads anything. */
 export async function startFaultyBank(
   act: Act = hang,
   drops: (connection: number) => boolean = () => false,
@@ -80,7 +80,7 @@ export const hang: Act = () => {};
 /** Resets the connection. */
 export const reset: Act = (socket) => void socket.resetAndDestroy();
 
-/** Does one after the other, request by request, and the last from then on. */
+/** Behaves in these ways in turn, one for each request, and then repeats the last one. */
 export function inTurn(...acts: Act[]): Act {
   const left = [...acts];
   return (socket) => (left.length > 1 ? left.shift() : left[0])?.(socket);
@@ -100,7 +100,7 @@ export const write =
     for (const part of bytes) socket.write(part);
   };
 
-/** Writes bytes, and ends the connection when they have arrived: with a reset, or with an orderly end. */
+/** Writes bytes, and ends the connection when they have arrived: with a reset, or in order. */
 export const writeThen =
   (end: 'reset' | 'end', bytes: string): Act =>
   (socket) => {
@@ -108,7 +108,7 @@ export const writeThen =
     setTimeout(() => (end === 'reset' ? socket.resetAndDestroy() : socket.end()), 30);
   };
 
-/** Writes what comes first, and then the same bytes again and again while somebody listens. */
+/** Writes the first bytes, and then repeats the other bytes as long as the client reads. */
 export const repeat =
   (first: string, bytes: string, everyMs: number): Act =>
   (socket) => {
@@ -126,7 +126,7 @@ export const drip =
     socket.on('close', () => clearInterval(timer));
   };
 
-/** The bytes of an answer with its length, JSON unless the headers name another type. */
+/** The bytes of an answer with its length. It is JSON unless the headers have another type. */
 export function answer(
   status: number,
   body: string | Buffer,
@@ -145,10 +145,12 @@ export function answer(
   ]);
 }
 
-/** Answers as HTTP has it. */
+/** Answers in correct HTTP. */
 export const reply = (...parts: Parameters<typeof answer>): Act => write(answer(...parts));
 
-/** Does what is said for the first text that the request's first line holds; never answers where there is none. */
+/**
+ * Behaves in the way that is given for the first text that the request's first line contains. Never answers if it contains none.
+ */
 export const byLine =
   (bank: FaultyBank, acts: Readonly<Record<string, Act>>): Act =>
   (socket) => {

@@ -10,13 +10,13 @@ import { startProcess } from './process.ts';
 const root = join(import.meta.dirname, '../..');
 const modules = join(root, 'node_modules');
 
-/** A block of a page to follow, and the answer behind it if there is one. */
+/** A block of a page to follow, and the answer after it if there is one. */
 const block = /^```(sh|ts)(?: (\S+))?\n([\s\S]*?)^```\n(\n```(json|text)\n[\s\S]*?^```\n)?/gm;
 
-/** A block of code, as pages have it; the text ends with a line's end. */
+/** A block of code in the form of the pages. The text ends with a line break. */
 const codeBlock = (language: string, text: string): string => `\`\`\`${language}\n${text}\`\`\`\n`;
 
-/** A shell that stays: variables and the folder are those of the commands before. */
+/** A shell that keeps the variables and the folder of earlier commands. */
 function startShell(cwd: string) {
   const end = '\0\n';
   const shell = spawn('sh', ['-e'], { cwd, stdio: 'pipe' });
@@ -30,10 +30,13 @@ function startShell(cwd: string) {
     errors += text;
   });
   return {
-    /** Shape: what the commands printed on standard output. Errors: all that they printed, where one of them failed. */
+    /**
+     * Shape: the standard output of the commands.
+     * Errors: an Error with the whole output, if a command failed.
+     */
     async run(commands: string): Promise<string> {
       output = errors = '';
-      // What reads its input must not read the commands that follow.
+      // A command that reads its input must not read the commands after it.
       shell.stdin.write(`{\n${commands}\n} </dev/null\nprintf '\\0\\n'\n`);
       while (!output.endsWith(end)) {
         await Promise.race([once(shell.stdout, 'data'), closed]);
@@ -51,7 +54,7 @@ function startShell(cwd: string) {
   };
 }
 
-/** Installs what the page installs, from the packages that are here: nothing is fetched from a registry. */
+/** Installs the packages of the page from those in this folder. Nothing is fetched from a registry. */
 async function installIn(app: string): Promise<void> {
   const bankql = join(app, 'node_modules/bankql');
   await mkdir(bankql, { recursive: true });
@@ -59,7 +62,7 @@ async function installIn(app: string): Promise<void> {
   for (const name of ['.bin', '@graphql-codegen', '@graphql-typed-document-node', 'graphql'])
     await symlink(join(modules, name), join(app, 'node_modules', name));
   await writeFile(join(app, 'package.json'), '{ "type": "module" }');
-  // Only the client: to compile the whole package takes seconds.
+  // Only the client is compiled, because the whole package takes seconds.
   const project = join(app, 'tsconfig.client.json');
   const settings = {
     extends: join(root, 'tsconfig.build.json'),
@@ -75,8 +78,10 @@ async function installIn(app: string): Promise<void> {
 }
 
 /**
- * Does what a page of docs/ says, in its order. bankql runs before, at another port than the page's, and packages come from here.
- * Shape: the page's path, for `toMatchFileSnapshot`; the page with the answers of now; the commands that were not run for those reasons.
+ * Follows a page of docs/ in order. bankql is already running at another port than the page's, and packages come from this
+ * folder.
+ * Shape: the page's path, for `toMatchFileSnapshot`; the page with the current answers; the commands that were not run for these
+ *        reasons.
  */
 export async function followPage(page: string) {
   const file = join(root, 'docs', page);

@@ -15,7 +15,7 @@ import { exact } from './bankql-fixture.ts';
 
 type Shape = Parameters<typeof recordFields>[0];
 
-/** A record with a value for each member of its shape: those that are not given are made, such as `legal-name` for `legal_name`. */
+/** A record with a value for each member of its shape. Missing values are made up, such as `legal-name` for `legal_name`. */
 function full<T extends object>(shape: Shape, given: T): T & Readonly<Record<string, unknown>> {
   const members = recordFields(shape).map(({ rest, type, isList, isOnlyEntry, listOf }) => {
     const name = rest.replaceAll('_', '-');

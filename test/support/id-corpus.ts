@@ -1,12 +1,12 @@
-/** An id of a caller's choice, and the path segment that it may become; null where no call may be made for it. */
+/** An id that a caller may choose, and the path segment that it becomes; null if no call may be made for it. */
 export type CorpusEntry = readonly [what: string, id: string, segment: string | null];
 
 const refused = (what: string, id: string): CorpusEntry => [what, id, null];
 const accepted = (id: string, segment: string, what = JSON.stringify(id)): CorpusEntry => [what, id, segment];
 
-/** Ids that try to be more than one segment of a path, and ids that look odd and are none the worse for it. */
+/** Ids that try to be more than one segment of a path, and unusual ids that are valid. */
 export const idCorpus: readonly CorpusEntry[] = [
-  // Dot segments, and what may become one.
+  // Dot segments, and texts that may become one.
   refused('a dot', '.'),
   refused('two dots', '..'),
   refused('two dots and a slash', '../'),
@@ -81,7 +81,7 @@ export const idCorpus: readonly CorpusEntry[] = [
   refused('a soft hyphen', 'a\u00adb'),
   refused('a tag character', 'a\u{e0041}'),
   accepted('a b', 'a%20b'),
-  // Text that is no ASCII.
+  // Text beyond ASCII.
   accepted('é', '%C3%A9', 'é, composed'),
   refused('é, decomposed', 'e\u0301'),
   accepted('日', '%E6%97%A5'),
@@ -103,7 +103,7 @@ export const idCorpus: readonly CorpusEntry[] = [
   refused('129 characters in 258 units', '😀'.repeat(129)),
   refused('8,000 characters', 'a'.repeat(8000)),
   refused('a million characters', 'é'.repeat(1_000_000)),
-  // Words and numbers that code trips over.
+  // Words and numbers with a special meaning in code.
   ...'0 1 1.0 1e3 -1 00123 0x10 __proto__ constructor toString undefined null NaN true'
     .split(' ')
     .map((id) => accepted(id, id)),

@@ -3,15 +3,15 @@ import { postOf } from './requests.ts';
 /** A client that reads the results of @defer one by one. */
 export interface Reading {
   readonly response: Response;
-  /** The next result; null when there are no more. */
+  /** The next result; null after the last one. */
   next(): Promise<unknown>;
-  /** The whole body, where it is no stream. */
+  /** The whole body, if it is not a stream. */
   text(): Promise<string>;
   /** Closes the connection. */
   leave(): Promise<void>;
 }
 
-/** Splits a stream into its results: what stands between two boundaries, or after `data:`. */
+/** Patterns that split a stream into its results: the texts between two boundaries, or after `data:`. */
 const framings = {
   'multipart/mixed': { separator: '\r\n---', json: (text: string) => text.split('\r\n\r\n')[1] },
   'text/event-stream': {
@@ -20,7 +20,7 @@ const framings = {
   },
 } as const;
 
-/** Errors: where there is no answer. */
+/** Errors: an Error if there is no answer. */
 export async function startReading(
   url: string,
   body: object,
@@ -87,7 +87,7 @@ interface Payload {
   readonly incremental?: readonly Incremental[];
 }
 
-/** The data that all results together make. */
+/** The data of all results together. */
 export function mergedData(payloads: readonly unknown[]): unknown {
   const [first, ...rest] = payloads as Payload[];
   const data = structuredClone(first?.data);

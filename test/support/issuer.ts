@@ -14,18 +14,18 @@ export interface IssuerKey {
 /** An issuer of tokens, with a server for its public keys. */
 export interface Issuer extends AsyncDisposable {
   readonly jwksUrl: string;
-  /** How bankql verifies this issuer's tokens, and the variables that say so. */
+  /** The options with which bankql verifies this issuer's tokens, and the same as variables. */
   readonly options: JwtOptions;
   readonly variables: Readonly<Record<string, string>>;
-  /** The public keys that are answered; change them at will. */
+  /** The public keys that the server returns. A test may change them. */
   keys: JWK[];
-  /** What the server does instead of answering the keys. */
+  /** Replaces the answer with the keys. */
   behave: ((response: ServerResponse) => void) | null;
-  /** How many times the keys were asked for. */
+  /** The number of requests for the keys. */
   readonly asked: () => number;
 }
 
-/** What tokens of the tests say, and bankql expects. */
+/** The issuer, the audience and other claims that tokens of the tests have, and that bankql expects. */
 export const issuerName = 'https://login.example/';
 export const audience = 'bankql';
 
@@ -36,7 +36,7 @@ export async function createKey(alg: string, kid: string): Promise<IssuerKey> {
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The claims of a good token. Times are in seconds from now. */
+/** The claims of a valid token. Times are in seconds from now. */
 export const claims = (more: Readonly<Record<string, unknown>> = {}, exp = 300): JWTPayload => ({
   iss: issuerName,
   aud: audience,
@@ -51,7 +51,7 @@ export const inSeconds = (seconds: number) => now() + seconds;
 export const sign = ({ kid, alg, privateKey }: IssuerKey, payload: JWTPayload = claims()): Promise<string> =>
   new SignJWT(payload).setProtectedHeader({ alg, kid }).sign(privateKey);
 
-/** A part of a token that nobody signed. */
+/** A part of an unsigned token. */
 export const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 export async function startIssuer(...keys: IssuerKey[]): Promise<Issuer> {

@@ -1,5 +1,5 @@
+import type { PaymentState } from '../../src/payments/payment-record.ts';
 import type { HeldPayment } from '../../src/payments/protocol.ts';
-import type { PaymentState } from '../../src/payments/record.ts';
 
 /**
  * The state of a key in a store.

@@ -5,7 +5,7 @@ let aheadMs = 0;
 
 function replaceClock(): void {
   if (vi.isMockFunction(performance.now)) return;
-  // Files share this module: a hook at its top would be one of the first file alone.
+  // Test files share this module, so a hook at its top would apply only to the first file.
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => realNow() + aheadMs);
   onTestFinished(() => {
     aheadMs = 0;
@@ -13,7 +13,7 @@ function replaceClock(): void {
   });
 }
 
-/** Sets the monotonic clock ahead until the test ends, in place of waiting. Timers that have been set are not moved. */
+/** Sets the monotonic clock ahead until the test ends, instead of waiting. Timers that are already set do not change. */
 export function letPass(ms: number): void {
   replaceClock();
   aheadMs += ms;

@@ -2,7 +2,7 @@ import { startProcess } from './process.ts';
 import type { RecordedCall } from './recording-bank.ts';
 import { type SandboxRecorder, startSandboxRecorder } from './sandbox-recorder.ts';
 
-/** bankql as a process of its own over the sandbox bank, of which every call is written down. */
+/** bankql as a separate process with the sandbox bank. Every call between them is recorded. */
 export interface LiveBankql extends AsyncDisposable {
   readonly url: string;
   readonly bank: SandboxRecorder;
@@ -13,7 +13,7 @@ export interface LiveBankql extends AsyncDisposable {
 export const isPayment = ({ method, path }: RecordedCall) =>
   method === 'POST' && path.endsWith('/make-transaction');
 
-/** The login is the customer's id, as with the sandbox that bankql embeds. */
+/** The login is the customer's id, as in the embedded sandbox. */
 export async function startLiveBankql(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<LiveBankql> {

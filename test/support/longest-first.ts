@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The test files that take longest, in their order: those that start processes, and then the others. */
+/** The test files that take longest, in this order: those that start processes, and then the others. */
 const longest = [
   'app/workers/primary',
   'payments/state-unavailable',
@@ -39,8 +39,8 @@ const placeOf = ({ moduleId }: TestSpecification) => {
 };
 
 /**
- * The long test files of each project before its others, so that none of them runs alone at the end. vitest orders by what it
- * remembers of the run before, which a fresh clone has not.
+ * Runs the long test files of each project first, so that none of them runs alone at the end. By default, vitest orders by the
+ * times of the previous run, which a fresh clone does not have.
  */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,13 +1,13 @@
-/** What becomes of one request: it is lost before it arrives, its answer is lost, or it waits for something first. */
+/** The fate of a request: it is lost before it arrives, its answer is lost, or it first waits for a promise. */
 export type Loss = 'request' | 'answer' | null | (() => Promise<unknown>);
 
 interface LossyFetch {
   (url: string, init: RequestInit): Promise<Response>;
-  /** The bodies of all requests so far, lost or not. */
+  /** The bodies of all requests so far, including lost ones. */
   readonly bodies: { readonly query?: string; readonly variables?: Record<string, unknown> }[];
 }
 
-/** A network that loses what it is told: `losses` is asked for each request, by its body and how many came before. */
+/** A network that loses requests and answers: `losses` decides for each request, by its body and its number. */
 export function lossyFetch(losses: (body: string, nth: number) => Loss = () => null): LossyFetch {
   const bodies: LossyFetch['bodies'] = [];
   const send = async (url: string, init: RequestInit) => {

@@ -1,7 +1,7 @@
 import { limits } from '../../src/load/limits.ts';
 import { limitsVariable } from './limits.ts';
 
-/** bankql's own entry, with other limits than the fixed ones: those of a variable that only the tests know. */
+/** bankql's own entry with other limits: those of a variable that only the tests use. */
 Object.assign(limits, JSON.parse(process.env[limitsVariable] ?? '{}'));
 
 await import('../../src/main.ts');

@@ -5,9 +5,9 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-/** What this process keeps after its garbage is collected, in megabytes; buffers outside the heap are counted too. */
+/** The memory that this process uses after a garbage collection, in megabytes, including buffers outside the heap. */
 export async function keptMegabytes(): Promise<number> {
-  // What a WeakRef has told of is kept to the end of its turn, and what is finalised may let go of more.
+  // An object that a WeakRef returned is kept until the end of the iteration, and finalizers may release more.
   for (let round = 0; round < 3; round++) {
     await turn();
     collect();

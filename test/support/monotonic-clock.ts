@@ -1,6 +1,6 @@
 /**
- * The clock that performance.now shows, which tests can set. It is in place before the sources are loaded, since some of them
- * keep the function that they find; files of one worker share it.
+ * Replaces performance.now by a clock that tests can set. It is installed before the sources are loaded, because some of them
+ * keep the function. Files of one worker share it.
  */
 function install() {
   const real = performance.now.bind(performance);

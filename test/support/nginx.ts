@@ -15,8 +15,8 @@ export const replicas = ['bankql-1', 'bankql-2'] as const;
 export type Replica = (typeof replicas)[number];
 
 /**
- * nginx with the file of ops/compose, in which only addresses and paths are this machine's. `caller`: the variables of nginx that name
- * the verified caller; none, as in the file, if it is left out.
+ * nginx with the file of ops/compose; only addresses and paths are replaced. `caller`: the variables of nginx that name the
+ * verified caller; by default empty, as in the file.
  */
 export function startNginx(
   folder: string,

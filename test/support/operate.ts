@@ -1,4 +1,4 @@
-import type { PaymentOutcome, PaymentRecord } from '../../src/payments/record.ts';
+import type { PaymentOutcome, PaymentRecord } from '../../src/payments/payment-record.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { openStore } from '../../src/payments/store/open-store.ts';
 import type { PaymentStore } from '../../src/payments/store/store.ts';
@@ -12,7 +12,7 @@ export const operate = (
 ) =>
   runCommand(['payments', ...args], { ...options, environment: { STATE_URL: url, ...options.environment } });
 
-/** Does work in a store between two commands, as the bankql that serves would. A SQLite store is made if it is missing. */
+/** Works in a store between two commands, like the serving bankql. A SQLite store is made if it is missing. */
 export async function inStore<T>(
   url: string,
   work: (store: PaymentStore) => Promise<T>,
@@ -26,22 +26,22 @@ export async function inStore<T>(
   }
 }
 
-/** An operator who decides, and why. */
+/** The options that name an operator and a reason. */
 export const ada = ['--by', 'Ada', '--reason', 'incident 4711'] as const;
 
 export const hour = 60 * 60 * 1000;
-/** When the commands over a store of `openOperated` run. */
+/** The time at which the commands on a store of `openOperated` run. */
 export const now = start + 26 * hour;
 
-/** A store in memory, and commands that take it for that of STATE_URL. */
+/** A store in memory, and commands that use it as the store of STATE_URL. */
 export function openOperated() {
   let time = now;
   const store = createMemoryStore({ retentionMs, now: () => time });
   const operated = {
     store,
-    /** How often a command opened it to write. */
+    /** How many times a command opened the store to write. */
     writes: 0,
-    /** A payment that began so long ago, and ended a moment later. */
+    /** Makes a payment that began this long ago, and ended a moment later. */
     async pay(ago: number, change: Partial<PaymentRecord>, outcome?: PaymentOutcome): Promise<void> {
       time = now - ago;
       const { id, trackId } = pending(change);

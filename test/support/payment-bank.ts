@@ -3,30 +3,30 @@ import { getOrMake } from '../../src/get-or-make.ts';
 import { type Act, type FaultyBank, reply, startFaultyBank } from './faulty-bank.ts';
 import { requested } from './requested.ts';
 
-/** A request that arrived whole. */
+/** A request that arrived completely. */
 export interface Arrived {
   readonly method: string;
   readonly path: string;
-  /** The account of the path: tests give each payment one of its own. */
+  /** The account in the path. Tests give each payment its own account. */
   readonly account: string;
   readonly trackId: string;
   readonly body: string;
-  /** Which of the connections that were used it came over, counted from 1, and which of its requests it was. */
+  /** The number of the connection, counted from 1 among those that were used, and the number of the request on it. */
   readonly connection: number;
   readonly nth: number;
 }
 
-/** A bank that counts what arrives, request by request and socket by socket, and answers each payment as it is told. */
+/** A bank that counts requests and connections, and answers each payment as the test decides. */
 export interface PaymentBank
   extends Pick<FaultyBank, 'url' | 'connections' | 'close' | 'listen'>,
     AsyncDisposable {
   /** Every payment that arrived, in the order of arrival. */
   readonly payments: Arrived[];
-  /** Those of one account. */
+  /** The payments of one account. */
   of(account: string): Arrived[];
-  /** What it does with a payment; `accept` until told otherwise. */
+  /** The behaviour for a payment; by default `accept`. */
   decide: (payment: Arrived) => Act;
-  /** Whether it resets a connection before it reads anything; never until told otherwise. */
+  /** Whether the bank resets a connection before it reads anything; by default never. */
   drops: (connection: number) => boolean;
 }
 
@@ -36,7 +36,7 @@ export const accept = ({ method, trackId, body }: Arrived): Act =>
     ? reply(200, JSON.stringify(requested({ body })))
     : reply(201, JSON.stringify({ id: `tx-${trackId}`, status: 'COMPLETED' }));
 
-/** The bank answers payments only once `answer` is called. `arrived` resolves when it has one. */
+/** The bank answers payments only after `answer` is called. `arrived` resolves when a payment has arrived. */
 export function hold(bank: PaymentBank) {
   const arrived = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ export async function startPaymentBank(): Promise<PaymentBank> {
       const use = getOrMake(used, socket, () => ({ connection: used.size + 1, nth: 0 }));
       use.nth += 1;
       const [method = '', path = ''] = text.split(' ', 2);
-      // Branches, for instance: reads go on whatever becomes of payments.
+      // This serves reads, such as of branches, which continue whatever happens to payments.
       if (method === 'GET') return reply(200, '{"branches":[]}')(socket);
       const arrived = {
         method,

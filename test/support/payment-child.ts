@@ -10,8 +10,8 @@ import { capacityLimits } from './capacity-limits.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
- * bankql, put together as main.ts does it, with a lease of the test's choice and one more part: it
- * kills itself with SIGKILL at a named point of its first payment. Its only argument is ChildSettings as JSON.
+ * bankql, connected as in main.ts, with a lease that the test chooses and one more part: it kills itself with SIGKILL at a named
+ * point of its first payment. Its only argument is ChildSettings as JSON.
  */
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const { bankUrl, stateUrl, killAt, leaseMs = 10_000 } = settings;
@@ -65,12 +65,12 @@ const server = await serve({
   documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 },
   maxRequestBytes: 100_000,
   http: { corsOrigins: new Set(), onlyLocalNames: false },
-  // Refuses nothing: what is tested is what becomes of payments.
+  // Refuses nothing, because the tests are about what happens to payments.
   capacity: capacityLimits({ requests: 100_000, requestsPerCaller: 100_000 }),
   authenticate: authenticateByHeaders(null),
   introspection: false,
   logger: pino({ level: 'silent' }),
 });
-// It is going to be killed, which would lose what Node has compiled.
+// Saves the compile cache, because a process that is killed would lose it.
 flushCompileCache();
 process.stdout.write(`${server.url}\n`);

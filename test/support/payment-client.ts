@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { credentials } from './bankql.ts';
 
-/** What a payment was answered with, success and failure alike. */
+/** The result of a payment, success and failure alike. */
 export interface Told {
   /** `DONE`, or the error's code. */
   readonly code: string;
@@ -12,7 +12,7 @@ export interface Told {
   readonly status: number | null;
   /** The error's words. */
   readonly message: string | null;
-  /** In seconds, where it may be tried again. */
+  /** The seconds after which the request may be repeated; null if it may not. */
   readonly retryAfter: number | null;
 }
 
@@ -22,7 +22,7 @@ export interface Payment {
   readonly [field: string]: unknown;
 }
 
-/** A transfer whose path's account bears the key's name, so that the bank can tell which payment arrived. */
+/** A transfer whose account in the path has the key's name, so that the bank knows which payment arrived. */
 export const transfer = (
   idempotencyKey: string,
   change: Readonly<Record<string, unknown>> = {},
@@ -72,7 +72,7 @@ const answer = z.object({
 });
 
 export interface PayOptions {
-  /** In place of, or beside, the test's usual credentials. */
+  /** Headers that replace the test's usual credentials, or are added to them. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly mutation?: keyof typeof documents;
   readonly signal?: AbortSignal;
@@ -87,7 +87,8 @@ export type Target = string | { fetch(request: Request): Promise<Response> };
 
 async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text();
-  // Node's own answer if a request has not arrived in time, as on a machine that stands still: bankql has not seen it.
+  // Node's own answer if a request has not arrived in time, for example on a machine that was suspended. bankql has not seen the
+  // request.
   if (response.status === 408 && text === '') throw new TypeError('The request did not arrive in time.');
   try {
     return JSON.parse(text);
@@ -98,7 +99,10 @@ async function jsonOf(response: Response): Promise<unknown> {
   }
 }
 
-/** Asks bankql for a payment. Errors: what `fetch` fails with, where no answer came. */
+/**
+ * Sends a payment to bankql.
+ * Errors: those of `fetch`, if there is no answer.
+ */
 export async function pay(target: Target, input: Payment, options: PayOptions = {}): Promise<Told> {
   const request = new Request(`${typeof target === 'string' ? target : 'http://bankql.test'}/graphql`, {
     method: 'POST',
@@ -121,7 +125,7 @@ export async function pay(target: Target, input: Payment, options: PayOptions = 
   };
 }
 
-/** Asks again while the payment is under way. */
+/** Repeats the request while the payment is in progress. */
 export async function payToTheEnd(target: Target, input: Payment, options: PayOptions = {}): Promise<Told> {
   for (;;) {
     const told = await pay(target, input, options);

@@ -1,27 +1,29 @@
-import type { PaymentRecord } from '../../src/payments/record.ts';
+import type { PaymentRecord } from '../../src/payments/payment-record.ts';
 import type { Arrived } from './payment-bank.ts';
 import type { Told } from './payment-client.ts';
 
-/** What a client asked for, when, and what it was told; null: no answer. */
+/** A client's request, its time, and its answer; null if there is none. */
 export interface ClientEntry {
   readonly payment: { readonly account: string; readonly key: string };
   readonly amount: string;
   readonly began: number;
   readonly ended: number;
   readonly told: Told | null;
-  /** `history`: while all may go wrong; then all is well, and each payment is asked for again, and again after its lease. */
+  /**
+   * `history`: the phase with faults. After it, each payment is requested again without faults, and once more after its lease.
+   */
   readonly phase: 'history' | 'last word' | 'after the lease';
 }
 
-/** What the bank received, and what it did with it. */
+/** A request that the bank received, and what the bank did with it. */
 export interface BankEntry {
   readonly arrived: Arrived;
   readonly amount: string;
-  /** When it left bankql; 0 where nobody saw that. */
+  /** The time at which it left bankql; 0 if unknown. */
   readonly leftAt: number;
   readonly at: number;
   readonly name: string;
-  /** How the payment ends for whoever reads the whole answer; RELEASED: its key is free again. */
+  /** The state of the payment for a reader of the whole answer. RELEASED: its key is free again. */
   readonly ends: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   /** Whether money moved. */
   readonly executed: boolean;
@@ -31,32 +33,32 @@ export interface BankEntry {
 export interface AuditLine {
   readonly state: string;
   readonly trackId: string;
-  /** When the payment began. */
+  /** The time at which the payment began. */
   readonly begunAt: number;
 }
 
 /**
- * All that was seen of payments, real ones or simulated ones. All times are milliseconds of one clock. Each payment has an
- * account of its own, by which the bank and the records are told apart.
+ * All observations of payments, real or simulated. All times are milliseconds of one clock. Each payment has its own account, by
+ * which it is identified at the bank and in the records.
  */
 export interface PaymentHistory {
   readonly clients: readonly ClientEntry[];
   readonly bank: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];
   readonly audit: readonly AuditLine[];
-  /** How long the bank has for an answer, after which alone a payment may be given up. */
+  /** The bank's time for an answer. Only after it may a payment be given up. */
   readonly deadlineMs: number;
 }
 
-/** All that is known of one payment. */
+/** All observations of one payment. */
 export interface PaymentCase {
   readonly account: string;
   readonly clients: readonly ClientEntry[];
-  /** Of the bank, those that it did not refuse for their credentials; it executed nothing of the others. */
+  /** The requests that the bank did not refuse for their credentials. It executed nothing of the others. */
   readonly sent: readonly BankEntry[];
   readonly refusedCallers: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];
-  /** Of all payments, by their Track-ID. */
+  /** The audit lines of all payments, by Track-ID. */
   readonly audit: ReadonlyMap<string, readonly AuditLine[]>;
   readonly deadlineMs: number;
 }

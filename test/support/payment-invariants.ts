@@ -7,9 +7,12 @@ import {
   type PaymentHistory,
 } from './payment-history.ts';
 
-/** What must hold of every payment, whatever happens: for each invariant, what of a payment breaks it. */
+/** The invariants of every payment. Each function returns the violations of one payment. */
 export const invariants = {
-  /** Those that were refused before the payment was read (credentials, a gateway's limit) are not counted: their key is free again. */
+  /**
+   * Requests that were refused before the payment was read (credentials, a gateway's limit) do not count, because their key is
+   * free again.
+   */
   'at most one POST for a key while the store keeps its records': ({ sent, records }) => [
     ...(sent.length > 1 ? [`${sent.length} requests: ${sent.map(nameOf).join(', ')}`] : []),
     ...(sent.filter(({ executed }) => executed).length > 1 ? ['executed more than once'] : []),
@@ -26,7 +29,7 @@ export const invariants = {
         : []),
       ...answers(one, ['DONE'], ({ trackId }) => {
         const own = requestOf(one, trackId);
-        // Where its end could not be written, the record is UNKNOWN in the end.
+        // If the outcome could not be written, the record becomes UNKNOWN.
         if (record === undefined || record.trackId !== trackId || record.state === 'REJECTED')
           return `the record is ${record?.state} of ${record?.trackId}`;
         return accepted(own) ? null : `the bank did: ${own?.name ?? 'nothing'}`;
@@ -86,7 +89,7 @@ export const invariants = {
 
   'no answer claims that nothing was sent where it was': (one) => [
     ...answers(one, [], ({ code, message }, { began }) =>
-      // That one says of itself that the key was another payment's.
+      // This answer itself says that the key belongs to another payment.
       code !== 'IDEMPOTENCY_KEY_REUSED' &&
       saysNothingWasSent(message) &&
       one.sent.some(({ at }) => at < began)
@@ -94,7 +97,7 @@ export const invariants = {
         : null,
     ),
     ...answers(one, ['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED'], ({ code, trackId }) => {
-      // Refused at the door, by a process that was just asleep: it says nothing of the payment.
+      // Refused on arrival by a process that was suspended a moment ago. The answer says nothing about the payment.
       if (code === 'OVERLOADED' && trackId === null) return null;
       const own = requestOf(one, trackId);
       if (own !== undefined) return `the bank received it, and did: ${own.name}`;
@@ -120,7 +123,7 @@ export const invariants = {
     }),
     ...answers(one, ['IDEMPOTENCY_IN_PROGRESS'], ({ trackId }, { phase }) => {
       if (phase === 'after the lease') return 'its lease has ended';
-      // An attempt that was under way then, and whose key was made free again before another one began.
+      // An attempt that was in progress at that time, and whose key became free before another attempt began.
       const isNoOther =
         one.records[0]?.trackId === trackId || requestOf(one, trackId) === undefined || isFree(one, trackId);
       return isNoOther ? null : `the record is of ${one.records[0]?.trackId}`;
@@ -165,7 +168,7 @@ export const invariants = {
 
 export type Invariant = keyof typeof invariants;
 
-/** Where a history breaks an invariant. */
+/** The place where a history violates an invariant. */
 export interface Violation {
   readonly invariant: Invariant;
   readonly account: string;
@@ -173,7 +176,7 @@ export interface Violation {
 }
 
 export function violationsOf(history: PaymentHistory): Violation[] {
-  // Object.entries does not know that there are no other names.
+  // The type of Object.entries does not contain the names.
   const all = Object.entries(invariants) as [Invariant, (one: PaymentCase) => readonly string[]][];
   return casesOf(history).flatMap((one) =>
     all.flatMap(([invariant, check]) =>
@@ -185,16 +188,16 @@ export function violationsOf(history: PaymentHistory): Violation[] {
 export const describeViolation = ({ invariant, account, what }: Violation): string =>
   `payment ${account}: ${what} (${invariant})`;
 
-/** Words that leave no room for an earlier request with the same key. */
+/** Whether a message excludes that an earlier request with the same key was sent. */
 const saysNothingWasSent = (message: string | null): boolean =>
   /nothing (was|has been) sent|was not sent|never sent/i.test(
     (message ?? '').replace(/never sent again/i, ''),
   );
 
 const refusals: readonly string[] = ['BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND'];
-/** They say nothing of how the payment with this key ended. */
+/** Codes that say nothing about the end of the payment with this key. */
 const noEnds = ['STATE_UNAVAILABLE', 'IDEMPOTENCY_KEY_REUSED', 'OVERLOADED'];
-/** The key is free. */
+/** Codes after which the key is free. */
 const released: readonly string[] = ['UNAUTHENTICATED', 'RATE_LIMITED'];
 const ends = ['DONE', 'OUTCOME_UNKNOWN', ...refusals];
 const known: ReadonlySet<string> = new Set([
@@ -213,11 +216,11 @@ const requestOf = ({ sent, refusedCallers }: PaymentCase, trackId: string | null
 
 const linesOf = ({ audit }: PaymentCase, trackId: string | null) => audit.get(trackId ?? '') ?? [];
 
-/** Whether an attempt's key was made free again: it was not sent, or the bank refused its caller. */
+/** Whether an attempt's key became free again: it was not sent, or the bank refused its caller. */
 const isFree = (one: PaymentCase, trackId: string | null): boolean =>
   linesOf(one, trackId).some(({ state }) => state === 'NOT_SENT' || state === 'RELEASED');
 
-/** What is wrong with the answers of these codes (of all, where there are none), as `check` says. */
+/** The violations in the answers with these codes (with any code if there are none), according to `check`. */
 function answers(
   { clients }: PaymentCase,
   codes: readonly string[],
@@ -231,11 +234,11 @@ function answers(
   });
 }
 
-/** Whether there is proof that an attempt executed nothing, so that another one may be made with its key. */
+/** Whether it is proven that an attempt executed nothing, so that another one may be made with its key. */
 const mayBeReopened = ({ sent }: PaymentCase, trackId: string | null): boolean =>
   sent.every((entry) => nameOf(entry) !== trackId);
 
-/** How a later answer contradicts the end that an earlier one told; null where it does not. */
+/** The contradiction between a later answer and the end in an earlier one; null if there is none. */
 function contradiction(one: PaymentCase, end: ClientEntry, after: ClientEntry): string | null {
   if (end.told === null || after.told === null || after.began < end.ended) return null;
   if (!ends.includes(end.told.code) || noEnds.includes(after.told.code)) return null;

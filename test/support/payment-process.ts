@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { compileCache } from './compile-cache.ts';
 
-/** Points of a payment's way, in their order; those between two of them only the bank can see. */
+/** Points in the course of a payment, in order. Only the bank can observe the points between two of them. */
 export const killPoints = [
   'before PENDING is stored',
   'when PENDING is stored',
@@ -14,19 +14,19 @@ export type KillPoint = (typeof killPoints)[number];
 export interface ChildSettings {
   readonly bankUrl: string;
   readonly stateUrl: string;
-  /** Where it kills itself; nowhere where it is left out. */
+  /** The point at which it kills itself; by default none. */
   readonly killAt?: KillPoint;
   readonly leaseMs?: number;
 }
 
 export interface PaymentProcess extends AsyncDisposable {
   readonly url: string;
-  /** Resolves when it has ended, with the signal that ended it. */
+  /** Resolves when the process has ended, with the signal that ended it. */
   readonly ended: Promise<NodeJS.Signals | null>;
   kill(): Promise<void>;
 }
 
-/** Starts payment-child.ts as a process of its own. */
+/** Starts payment-child.ts as a separate process. */
 export async function startPaymentProcess(settings: ChildSettings): Promise<PaymentProcess> {
   const { BANKQL_BUNDLE: bundle } = process.env;
   const program =

@@ -19,12 +19,15 @@ const laterBy = (table: string, ms: string) =>
 const damaged = (accountId: string, table = 'payment') =>
   `UPDATE ${table} SET json = substr(json, 1, 40) WHERE account_id = ${accountId}`;
 
-/** Where payments are kept, as STATE_URL names it, with what a test does to it. */
+/** A store of payments, with its STATE_URL and the faults that tests can cause. */
 export interface State extends AsyncDisposable {
   readonly url: string;
-  /** Takes the store away from bankql, in one of its kind's ways; the answer gives it back, with all that it held. */
+  /**
+   * Makes the store unavailable for bankql, in one of the ways of its kind. The returned function makes it available again, with
+   * all its records.
+   */
   takeAway(way: string): Promise<() => Promise<void>>;
-  /** Lets time pass for all that it holds. */
+  /** Moves the times of all records back, as if time had passed. */
   pass(ms: number): Promise<void>;
   /** Damages the record of the payment from this account. */
   damage(accountId: string): Promise<void>;
@@ -47,7 +50,7 @@ const sqlite: StateKind = {
       url: `sqlite:${path}`,
       async takeAway() {
         const other = new DatabaseSync(path, { timeout: 0 });
-        // Without SQLite's own wait, which would stop this process.
+        // Without SQLite's own wait, which would block this process.
         await until(() => locks(other));
         return async () => other.close();
       },
@@ -110,17 +113,16 @@ const postgres: StateKind = {
   },
 };
 
-/** A primary and a standby that confirms each payment, either of which may end, behind one address. */
+/** A primary and a standby that confirms each payment, behind one address. Either may end. */
 const standby: StateKind = {
   name: 'PostgreSQL with a standby',
   ways: ['failed over', 'without its standby'],
   async start() {
     await using made = new AsyncDisposableStack();
     const confirming = { ...durablePostgres, synchronous_standby_names: '*' };
-    // Nobody can confirm the role and the database yet.
+    // Nobody can confirm the creation of the role and the database yet.
     let primary = made.use(await startPostgres(durablePostgres));
     let other = made.use(await startStandby(primary, confirming));
-    await primary.kill();
     await primary.restart(confirming);
     const untilFollowed = () =>
       until(async () => {
@@ -149,7 +151,8 @@ const standby: StateKind = {
           forwarder.leadTo(primary.port);
           await other.follow(primary);
           await untilFollowed();
-          // The processes look first. If none of them has seen a payment before, an operator knows that it is the standby.
+          // The processes check first. If none of them has seen a payment before, an operator confirms that the server is the
+          // standby.
           await lateBy(2_000);
           const operator = await openStore(url, { retentionMs: Number.MAX_SAFE_INTEGER });
           if (operator.loss?.includes('while no bankql ran')) await operator.acceptLoss('Ada: the standby');
@@ -163,10 +166,10 @@ const standby: StateKind = {
   },
 };
 
-/** For `check:payments`; a failover takes seconds. */
+/** For `check:payments`. A failover takes seconds. */
 export const postgresStates: readonly StateKind[] = hasPostgres
   ? [{ ...postgres, ways: [...postgres.ways, 'cut off', 'read-only'] }, standby]
   : [];
 
-/** The stores that several processes may share, as far as this machine has them. */
+/** The stores that several processes can share, as far as they are installed here. */
 export const sharedStates: readonly StateKind[] = [sqlite, ...(hasPostgres ? [postgres] : [])];

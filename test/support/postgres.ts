@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { type PostgresAddress, parsePostgresUrl } from '../../src/payments/store/postgres/address.ts';
 import { freePort } from './loopback.ts';
 
-/** Debian has each version in a folder of its own, which is not in the PATH. */
+/** Debian installs each version in its own folder, which is not in the PATH. */
 const debian = '/usr/lib/postgresql';
 const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
 const programs = [
@@ -19,7 +19,7 @@ const programs = [
 ].find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
 
 const isRoot = process.getuid?.() === 0;
-/** PostgreSQL does not run as root: its package comes with a user of its own. */
+/** PostgreSQL does not run as root; its package creates a user for it. */
 const account: { uid?: number; gid?: number } | null = isRoot ? serverAccount() : {};
 
 /** Whether a PostgreSQL server is installed here. */
@@ -35,53 +35,53 @@ function serverAccount(): { uid: number; gid: number } | null {
   }
 }
 
-/** Settings of a server that is quick and forgets what a power cut takes: `STATE_ALLOW_VOLATILE=1`, or see `durable`. */
+/** The settings of a fast server that loses data in a power failure: use `STATE_ALLOW_VOLATILE=1`, or see `durable`. */
 export const volatile = { fsync: 'off', full_page_writes: 'off' };
-/** Settings of a server that keeps what it is told, as payments need it. */
+/** The settings of a server that keeps all data, as payments require. */
 export const durable = { fsync: 'on' };
 
 type Settings = Readonly<Record<string, string>>;
 
-/** A PostgreSQL server of the tests' own, on loopback; it keeps its port and its folder when it is started again. */
+/** A PostgreSQL server for tests, on loopback. It keeps its port and its folder when it is started again. */
 export interface TestPostgres extends AsyncDisposable {
   readonly port: number;
-  /** Of the role `bankql`, in its own database of that name. */
+  /** The address for the role `bankql`, in its database of the same name. */
   readonly url: string;
   readonly address: PostgresAddress;
   readonly socketFolder: string;
-  /** Runs a statement in bankql's database, as superuser, over a connection of its own. */
+  /** Runs a statement in bankql's database as superuser, over a separate connection. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Deletes all tables of bankql. */
   empty(): Promise<void>;
-  /** Deletes all payments, and records an operator's decision to go on without them. */
+  /** Deletes all payments, and records an operator's decision to continue without them. */
   forgetPayments(): Promise<void>;
-  /** From here on commits wait for a standby, which there is not, until `confirmNothing`; resolves when one has waited. */
+  /** From now on, commits wait for a standby that does not exist, until `confirmNothing`. Resolves when a commit has waited. */
   waitForStandby(): Promise<void>;
   confirmNothing(): Promise<void>;
-  /** Ends all connections of bankql's, as an operator does. */
+  /** Ends all connections of bankql, as an operator does. */
   cut(): Promise<void>;
-  /** Ends it with a SIGKILL to all of its processes. */
+  /** Ends the server with a SIGKILL to all of its processes. */
   kill(): Promise<void>;
-  /** Writes a file into its data folder, readable by the server alone. */
+  /** Writes a file into the data folder, readable only by the server. */
   write(name: string, text: string): Promise<void>;
-  /** Starts it again where it is not running, with further settings where they are given. */
+  /** Starts the server with these additional settings. A server that runs is killed first. */
   restart(settings?: Settings): Promise<void>;
-  /** Holds it up: it answers nothing, and its connections stay. */
+  /** Suspends the server: it answers nothing, and its connections stay open. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Makes a server that is down a standby of another one, with nothing of its own left, and starts it. */
+  /** Replaces the data of a stopped server by that of a primary, makes it a standby, and starts it. */
   follow(primary: TestPostgres): Promise<void>;
   /** The SQL that makes bankql's tables with all their rows. */
   dump(): Promise<string>;
-  /** Lets it count 2.1 billion transactions, so that it warns at each further one. */
+  /** Advances the server by 2.1 billion transactions, so that it warns at each further one. */
   ageTransactionIds(): Promise<void>;
-  /** Copies its data. The function that it returns puts the copy in the place of the data. */
+  /** Copies the data. The returned function replaces the data by the copy. */
   copy(): Promise<(how: Restoration) => Promise<void>>;
-  /** Ends it and deletes its folder. */
+  /** Stops the server and deletes its folder. */
   stop(): Promise<void>;
 }
 
-/** An older snapshot of the volume is on the same timeline; a backup is restored to a new one. */
+/** An older snapshot of the volume has the same timeline; a restored backup has a new one. */
 export type Restoration = 'an older snapshot' | 'a restored backup';
 
 const run = (program: string, args: readonly string[]) =>
@@ -98,7 +98,7 @@ export async function startPostgres(settings: Settings = volatile): Promise<Test
   return server;
 }
 
-/** Starts a standby of a primary, which confirms what that one asks it to (synchronous_standby_names). */
+/** Starts a standby of a primary. It confirms commits if the primary asks for this (synchronous_standby_names). */
 export async function startStandby(
   primary: TestPostgres,
   settings: Settings = volatile,
@@ -122,7 +122,7 @@ async function createServer(first: Settings) {
   let settings: Settings = first;
 
   async function ask(database: string, text: string, values: readonly unknown[] = []) {
-    // Through its folder, in which no other server answers.
+    // Connects through the folder's socket, where no other server answers.
     const client = new Client({ host: folder, port, user: 'postgres', database });
     client.on('error', () => {});
     await client.connect();
@@ -135,6 +135,8 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
+    // Two servers on one folder: the older one would keep the port until it notices.
+    await kill();
     settings = { ...settings, ...further };
     const all = {
       listen_addresses: '127.0.0.1',
@@ -142,7 +144,7 @@ async function createServer(first: Settings) {
       shared_buffers: '16MB',
       max_connections: '60',
       log_min_messages: 'fatal',
-      // A standby sees at once what it may connect to.
+      // With this setting, a standby notices at once to which server it may connect.
       wal_retrieve_retry_interval: '100ms',
       ...settings,
     };
@@ -157,14 +159,14 @@ async function createServer(first: Settings) {
     while (!(await ask('postgres', 'SELECT 1').then(Boolean, () => false))) {
       await delay(20);
       if (child.exitCode === null) continue;
-      // What was killed may hold its memory for a moment longer, and others may have been given its port meanwhile.
+      // A killed server may hold its memory for a moment longer, and another program may have got its port in the meantime.
       if (!hasStarted) port = await freePort();
       child = launch();
     }
     hasStarted = true;
   }
 
-  /** The server's processes: the children are no group of their own. */
+  /** The processes of the server. The children are not in a process group of their own. */
   async function processes(): Promise<number[]> {
     const pid = child?.pid;
     if (pid === undefined) return [];
@@ -178,7 +180,7 @@ async function createServer(first: Settings) {
       try {
         process.kill(pid, name);
       } catch {
-        // It has ended meanwhile.
+        // The process has ended in the meantime.
       }
     }
   }
@@ -186,7 +188,7 @@ async function createServer(first: Settings) {
   async function kill(): Promise<void> {
     const ending = child;
     if (ending === null) return;
-    // The first one keeps others from being started.
+    // While the first process is stopped, it cannot start others.
     ending.kill('SIGSTOP');
     const ended = ending.exitCode === null && ending.signalCode === null ? once(ending, 'exit') : null;
     await signal('SIGKILL');
@@ -218,7 +220,7 @@ async function createServer(first: Settings) {
     async waitForStandby() {
       await ask('postgres', "ALTER SYSTEM SET synchronous_standby_names = '*'");
       await ask('postgres', 'SELECT pg_reload_conf()');
-      // The server's processes learn of it one by one.
+      // The processes of the server are informed one by one.
       for (let waited = false; !waited; ) {
         let isDone = false;
         const commit = ask('bankql', "SELECT pg_logical_emit_message(true, 'probe', '')").then(() => {
@@ -255,7 +257,7 @@ async function createServer(first: Settings) {
     kill,
     restart,
     async pause() {
-      // The first process too at first: it starts no other while they are listed.
+      // The first process is stopped too, so that it starts no other while they are listed.
       child?.kill('SIGSTOP');
       await signal('SIGSTOP');
     },
@@ -270,7 +272,7 @@ async function createServer(first: Settings) {
     async dump() {
       const from = ['-h', folder, '-p', String(port), '-U', 'postgres', '-d', 'bankql', '--schema=bankql'];
       const { stdout } = await run('pg_dump', [...from, '--inserts', '--no-owner', '--no-privileges']);
-      // Without comments, which name the versions of programs, and without commands of psql.
+      // Comments are removed, because they contain the versions of programs, and commands of psql are removed.
       return `${stdout
         .split('\n')
         .filter((line) => !/^(--|\\|$)/.test(line))
@@ -281,9 +283,9 @@ async function createServer(first: Settings) {
         'postgres',
         'SELECT min(datfrozenxid::text::bigint)::text AS id FROM pg_database',
       );
-      // It warns of the last 40 million before 2^31 more than the oldest.
+      // PostgreSQL warns during the last 40 million transactions before the oldest plus 2^31.
       const id = Number(oldest?.id) + 2 ** 31 - 30_000_000;
-      // An orderly end, which pg_resetwal asks for.
+      // pg_resetwal requires an orderly shutdown.
       child?.kill('SIGINT');
       if (child !== null) await once(child, 'exit');
       child = null;

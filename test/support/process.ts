@@ -6,8 +6,8 @@ import { compileCache } from './compile-cache.ts';
 import { limitsVariable, withLimits } from './limits.ts';
 
 /**
- * bankql as the tests have bundled it. Where nothing is bundled, or a test takes the variable away, it is bankql as `npm start`
- * runs it, unless the test gives it limits.
+ * The bundled bankql of the tests. Without a bundle, or if a test removes the variable, it is bankql as `npm start` runs it,
+ * unless the test sets limits.
  */
 export function entry(hasLimits = false): string {
   const { BANKQL_BUNDLE: bundle } = process.env;
@@ -15,27 +15,32 @@ export function entry(hasLimits = false): string {
   return join(import.meta.dirname, hasLimits ? 'main.ts' : '../../bin/bankql.js');
 }
 
-/** How long a bundled process waits for its payment store, in milliseconds: a minute, unless a test sets this variable. */
+/**
+ * The time for which a bundled process waits for its payment store, in milliseconds: a minute, unless a test sets this variable.
+ */
 export const storeTimeoutVariable = 'TEST_STORE_TIMEOUT_MS';
 
-/** bankql (or the sandbox bank alone) as a process of its own. */
+/** bankql (or the sandbox bank alone) as a separate process. */
 export interface BankqlProcess extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** Where it serves, read from what it printed. */
+  /** The address of the server, read from the output. */
   readonly url: string;
   readonly output: () => string;
-  /** Sends the signal and waits for the end; the exit code, or the signal that ended it. */
+  /** Sends the signal and waits for the end. Returns the exit code, or the signal that ended the process. */
   stop(signal?: NodeJS.Signals): Promise<number | string | null>;
 }
 
-/** What a bundled process gets: a machine that is busy with tests makes banks late, and deadlines are the subject of tests of their own. */
+/**
+ * The deadlines of a bundled process. They are long, because a machine that runs tests makes banks late; separate tests are about
+ * deadlines.
+ */
 export const patience = {
   BANK_TIMEOUT_MS: '60000',
   BANK_TRANSFER_TIMEOUT_MS: '60000',
   ...withLimits({ operationMs: 120_000 }),
 };
 
-/** Starts it, and waits for nothing. */
+/** Starts the process without waiting. */
 export function launch(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const child = spawn(process.execPath, [entry(limitsVariable in environment), ...args], {
     env: {
@@ -58,16 +63,19 @@ export function launch(environment: Readonly<Record<string, string>>, args: read
   return { child, ended, output: () => output };
 }
 
-/** The stores that were made. */
+/** The stores that this file has made. */
 const made = new Set<string>();
 
-/** Starts it and waits until it has printed where it serves. Errors: what it printed, where it ended instead. */
+/**
+ * Starts the process and waits until it has printed its address.
+ * Errors: an Error with the output, if the process ended.
+ */
 export async function startProcess(
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
 ): Promise<BankqlProcess> {
   const { STATE_URL: store } = environment;
-  // As an operator makes it, once. What is wrong with the address shows at the start.
+  // Made once, as an operator does. An invalid address is reported at the start.
   if (store !== undefined && !made.has(store)) await initStore(store).catch(() => {});
   if (store !== undefined) made.add(store);
   const { child, ended, output } = launch(environment, args);
@@ -75,7 +83,7 @@ export async function startProcess(
     const look = () => {
       const found = /at (http:\/\/[^\s/,;]+)/.exec(output())?.[1];
       if (found === undefined || !/(curl|ready for traffic).*\n/.test(output())) return;
-      // To look through all of a long log at each line would hold up whoever writes it.
+      // Searching a long log at each line would delay the process that writes it.
       child.stdout?.off('data', look);
       resolve(found);
     };
@@ -89,7 +97,7 @@ export async function startProcess(
   return { child, url, output, stop, [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')) };
 }
 
-/** Runs it to its end, which is expected to come by itself. */
+/** Runs the process until it ends by itself. */
 export async function runProcess(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
@@ -99,7 +107,7 @@ export async function runProcess(
   return { code, output: output() };
 }
 
-/** Asks a process of bankql over HTTP. */
+/** Sends a request to a process of bankql over HTTP. */
 export async function post(
   url: string,
   query: string,

@@ -4,7 +4,7 @@ import { createTestBankql, type TestBankql, type TestOptions } from './bankql.ts
 import type { RecordingBank } from './recording-bank.ts';
 import { startSandboxRecorder } from './sandbox-recorder.ts';
 
-/** The sandbox bank, with bankql in front of it, and each REST call between them written down. */
+/** The sandbox bank with bankql in front of it. Each REST call between them is recorded. */
 export interface RecordedSandbox extends AsyncDisposable {
   readonly recorder: RecordingBank;
   readonly bankql: TestBankql;
@@ -15,7 +15,7 @@ interface Options {
   readonly bankql?: Omit<TestOptions, 'bankUrl' | 'defaults'>;
 }
 
-/** Bank, view and viewer are what `npm start` has without a bank. */
+/** The default bank, view and viewer are those of `npm start` without a bank. */
 export async function startRecordedSandbox(options: Options = {}): Promise<RecordedSandbox> {
   await using made = new AsyncDisposableStack();
   const { recorder } = made.use(await startSandboxRecorder(options.sandbox));

@@ -6,19 +6,19 @@ import { closeNow, listenOnLoopback } from './loopback.ts';
 /** A request as it arrived at the bank. */
 export interface RecordedCall {
   readonly method: string;
-  /** The request line's target, as it was sent. */
+  /** The target of the request line, unchanged. */
   readonly path: string;
   /** Names in lower case; a header that was sent twice is joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   /** Header names as they were sent, in order. */
   readonly headerNames: readonly string[];
-  /** The body's text; empty where there was none. */
+  /** The body's text; empty if there is no body. */
   readonly body: string;
-  /** Whose certificate the client showed; empty if it showed none. */
+  /** The name in the client's certificate; empty if it sent none. */
   readonly client: string;
 }
 
-/** What the bank answers a call with: JSON text or a value, status 200 unless another is given. */
+/** The bank's answer to a call: JSON text or a value, by default with status 200. */
 export interface Reply {
   readonly status?: number;
   readonly body?: string | object;
@@ -28,8 +28,8 @@ export interface Reply {
 type Answer = (call: RecordedCall) => Reply | 'reset' | 'hang' | Promise<Reply | 'reset' | 'hang'>;
 
 /**
- * A bank that writes down what it is asked, byte for byte, and answers what the test says: it knows nothing of the
- * contract, so that it cannot hide a mistake that the sandbox shares.
+ * A bank that records requests byte for byte, and gives the answers of the test. It does not use the contract, so that it cannot
+ * hide a mistake that the sandbox shares.
  */
 export interface RecordingBank extends AsyncDisposable {
   readonly url: string;
@@ -37,18 +37,18 @@ export interface RecordingBank extends AsyncDisposable {
   readonly calls: RecordedCall[];
   /** Lines such as "GET /v1/api/banks/B/branches", in the order of arrival. */
   readonly lines: () => string[];
-  /** How many connections were made. */
+  /** The number of connections. */
   readonly connections: () => number;
-  /** Answers this request line ("GET /path") from now on; a function is asked for each call. */
+  /** Sets the answer for this request line ("GET /path") from now on; a function is called for each call. */
   on(line: string, answer: Reply | Answer): RecordingBank;
-  /** Answers whatever has no answer of its own; a 404 with a text without it. */
+  /** Sets the answer for all other request lines; by default a 404 with a text. */
   otherwise(answer: Reply | Answer): RecordingBank;
-  /** As it was at the beginning: it has been asked nothing, and has no answers. */
+  /** Removes all recorded calls and all answers. */
   reset(): void;
   close(): Promise<void>;
 }
 
-/** `tls`: it speaks TLS, as `localhost`. */
+/** `tls`: options for a bank that speaks TLS, as `localhost`. */
 export async function startRecordingBank(tls?: ServerOptions): Promise<RecordingBank> {
   const calls: RecordedCall[] = [];
   const answers = new Map<string, Answer>();
@@ -62,7 +62,7 @@ export async function startRecordingBank(tls?: ServerOptions): Promise<Recording
   const listener = (request: IncomingMessage, response: ServerResponse) => void answer(request, response);
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   server.on(tls === undefined ? 'connection' : 'secureConnection', () => connections++);
-  // A busy machine must not let it close a connection just when that is used again.
+  // With a timeout, a busy machine could close a connection just when it is used again.
   server.keepAliveTimeout = 0;
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const chunks: Buffer[] = [];

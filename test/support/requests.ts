@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** The credentials that tests send unless told otherwise. */
+/** The default credentials of tests. */
 export const credentials = {
   'Ocp-Apim-Subscription-Key': 'the-subscription-key',
   'Auth-Provider-Name': 'the-provider',
@@ -9,18 +9,18 @@ export const credentials = {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A POST for `fetch` or a Request: an object is sent as JSON, a text as it is. */
+/** A POST for `fetch` or a Request. An object is sent as JSON, a text unchanged. */
 export const postOf = (body: object | string, headers: Headers = credentials) => ({
   method: 'POST',
   headers: { 'Content-Type': 'application/json', ...headers },
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
-/** A client's connection. If it fails, that is for the test to see. */
+/** A client's connection. Its errors are ignored here. */
 export const connectTo = (url: string): Socket =>
   connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
 
-/** The text of a POST to /graphql: its head, and as much of its body as is sent. */
+/** The text of a POST to /graphql: its head, and the part of its body that is sent. */
 export const postText = (body: string, headers: Headers = credentials, sent = body): string =>
   [
     'POST /graphql HTTP/1.1',
@@ -31,7 +31,7 @@ export const postText = (body: string, headers: Headers = credentials, sent = bo
     `\r\n${sent}`,
   ].join('\r\n');
 
-/** What is answered to a text until the connection is closed, which the server has to do. */
+/** The answer to a text, read until the server closes the connection. */
 export async function answerTo(url: string, text: string): Promise<string> {
   const socket = connectTo(url).setEncoding('utf8');
   socket.write(text);

@@ -5,7 +5,7 @@ import { StartError } from '../../src/errors.ts';
 export interface RunOptions extends Pick<CliContext, 'now' | 'openStore'> {
   readonly environment?: CliContext['environment'] | undefined;
   readonly sources?: CliContext['sources'] | undefined;
-  /** What whoever sits at the terminal answers; nobody does if it is left out. */
+  /** The answer of the person at the terminal; by default there is no terminal. */
   readonly answer?: string | undefined;
 }
 
@@ -25,7 +25,10 @@ export const contextOf = (
   ...given,
 });
 
-/** Runs a command line in this process. Shape: the exit code, what main.ts writes, and what was asked. */
+/**
+ * Runs a command line in this process.
+ * Shape: the exit code, the output of main.ts, and the questions.
+ */
 export async function runCommand(
   words: readonly string[],
   { environment = {}, answer, ...given }: RunOptions = {},

@@ -7,35 +7,35 @@ import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Kind, Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 
-/** Credentials that no other text of a test holds, so that a leak can be searched for. */
+/** Credentials that occur in no other text of a test, so that a leak can be found. */
 export const canaries = {
   subscriptionKey: `key-${randomUUID()}`,
   authProviderName: `provider-${randomUUID()}`,
   authId: `caller-${randomUUID()}`,
 } satisfies Credentials;
 
-/** What a call of an operation looks like on the wire: written by hand, without the contract's help. */
+/** The bytes of an operation's call, written by hand, without the contract. */
 interface Wire {
   readonly ids: Readonly<Record<string, string>>;
-  /** A GraphQL operation that makes this call and no other. */
+  /** A GraphQL operation that makes only this call. */
   readonly document: string;
   /** The request line's method and target. */
   readonly line: string;
-  /** The request's body; empty where there is none. */
+  /** The request's body; empty if there is none. */
   readonly sent: string;
   /** The bank's answer. */
   readonly reply: string;
-  /** What the caller gets of it. */
+  /** The part of the answer that the caller gets. */
   readonly answer: unknown;
 }
 
 type Given = readonly [credentials?: Credentials, ids?: Readonly<Record<string, string>>];
 
-/** One call of an operation; ids may be replaced by their names. */
+/** One call of an operation. Its ids may be replaced, by name. */
 export interface SampleCall extends Wire {
   readonly operation: Operation;
   prepare(bank: BankClient, ...given: Given): Call<Operation>;
-  /** Calls a read or a write; prepares and sends a payment. Gives the Track-ID. */
+  /** Calls a read or a write; prepares and sends a payment. Returns the Track-ID. */
   run(
     bank: BankClient,
     ...given: Given

@@ -1,11 +1,11 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordedCall, type RecordingBank, type Reply, startRecordingBank } from './recording-bank.ts';
 
-/** The sandbox bank behind a bank that writes down what it is asked, and may do something else with a call. */
+/** The sandbox bank behind a bank that records its calls, and may answer a call itself. */
 export interface SandboxRecorder extends AsyncDisposable {
   readonly recorder: RecordingBank;
   readonly sandbox: Sandbox;
-  /** Passes a call on to the sandbox bank, and its answer back. */
+  /** Forwards a call to the sandbox bank, and returns its answer. */
   forward(call: RecordedCall): Promise<Reply>;
 }
 

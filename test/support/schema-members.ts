@@ -16,7 +16,7 @@ type Member = GraphQLArgument | GraphQLEnumValue | GraphQLField<unknown, unknown
 export const ownTypesOf = (schema: GraphQLSchema): readonly GraphQLNamedType[] =>
   Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
 
-/** A type's enum values, input fields, fields and arguments. `String` makes their coordinates of them. */
+/** A type's enum values, input fields, fields and arguments. `String` converts each to its coordinate. */
 export function membersOf(type: GraphQLNamedType): readonly Member[] {
   if (isEnumType(type)) return type.getValues();
   if (isInputObjectType(type)) return Object.values(type.getFields());

@@ -5,9 +5,9 @@ import { listenOnLoopback } from './loopback.ts';
 export interface TcpGate extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Ends all connections; the next ones lead to this port. */
+  /** Ends all connections. New connections lead to this port. */
   leadTo(port: number): void;
-  /** The next answer of the server does not arrive: its connection ends. */
+  /** The server's next answer does not arrive, because its connection ends. */
   loseNextAnswer(): void;
   /** Whether new connections are ended at once. */
   refuse(all: boolean): void;
@@ -72,7 +72,7 @@ export async function openTcpGate(to: number): Promise<TcpGate> {
   return gate;
 }
 
-/** A gate to the server at this address that is closed: whoever connects is refused. */
+/** A closed gate to the server at this address, which refuses connections. */
 export async function closedTcpGate(to: string): Promise<TcpGate> {
   const gate = await openTcpGate(Number(new URL(to).port));
   await gate.close();

@@ -2,10 +2,10 @@ import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 const memory = '/dev/shm';
-/** Well above what the tests keep at once: servers of PostgreSQL, and a browser. */
+/** Much more than the tests need at once for servers of PostgreSQL and a browser. */
 const enough = 2 * 1024 ** 3;
 
-/** Where tests put files: in memory where the system has room, since stores wait for a disk at each payment. */
+/** The folder for files of tests: in memory if the system has enough, because stores wait for a disk at each payment. */
 export function temporaryFolder(): string {
   try {
     const { bavail, bsize } = statfsSync(memory);

@@ -3,14 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 
-/** A folder for the tests of a file, or of the block that calls this; it is deleted when they have ended. */
+/** A folder for the tests of a file, or of the block that calls this. It is deleted after these tests. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'bankql-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Writes files into such a folder. Shape: the file's path. */
+/**
+ * Writes files into such a folder.
+ * Shape: the file's path.
+ */
 export const fileWriter =
   (folder: string) =>
   (name: string, content: string | Buffer): string => {

@@ -8,10 +8,10 @@ import {
 } from './full-records.ts';
 import type { RecordingBank, Reply } from './recording-bank.ts';
 
-/** Each update: its read and write, the record as the bank has it, and how to ask for it. */
+/** Each update: its read and write, the bank's record, and the mutation. */
 export interface UpdateCase {
   readonly field: string;
-  /** What the payload calls the record. */
+  /** The name of the record in the payload. */
   readonly node: string;
   readonly ids: string;
   readonly get: string;
@@ -19,22 +19,22 @@ export interface UpdateCase {
   readonly record: object;
   /** The bank's answer to the read. */
   readonly answer: (record: object) => object;
-  /** What it takes back of the record as it was read. */
+  /** The part of the record that is written back, in the form of the body. */
   readonly body: object;
-  /** A change, what it makes of the body, and what clears a member. */
+  /** A change, its effect on the body, and a change that clears a member. */
   readonly change: string;
   readonly changed: object;
   readonly clear: string;
   readonly cleared: string;
-  /** Changes of everything, and a change to the value that the record has. */
+  /** Changes of every member, and a change to the current value. */
   readonly all: string;
   readonly same: string;
   readonly readBack: string;
-  /** A member of the record that every shape has as a text. */
+  /** A member of the record that is a text in every shape. */
   readonly text: string;
 }
 
-/** Every field of each record's input that its changes have too, but for those with the bank or an id of the record. */
+/** Every field of each record's input that the changes have too, except the bank and ids of the record. */
 export const members = {
   account: `balance: { amount: "1.10", currency: "EUR" } iban: "iban" label: "label" number: "number" ownerIds: ["o1", "o2"]
   swiftBic: "bic" types: ["t1", "t2"] viewsAvailable: ["owner", "public"]`,
@@ -162,7 +162,7 @@ export const updateCases: readonly UpdateCase[] = [
   },
 ];
 
-/** The numbers of a value as sentJson gives those of a body. */
+/** The numbers of a value in the form in which sentJson returns those of a body. */
 export const numbered = (value: object): unknown => sentJson({ body: JSON.stringify(value) } as never);
 
 export const update = (it: UpdateCase, changes: string, selection = 'trackId', ifVersion?: string) =>
@@ -170,7 +170,7 @@ export const update = (it: UpdateCase, changes: string, selection = 'trackId', i
     ifVersion === undefined ? '' : `, ifVersion: "${ifVersion}"`
   } }) { ${selection} }`;
 
-/** A bank that has the record, and answers a write with what it was sent. */
+/** A bank that has the record, and answers a write with the written record. */
 export function serve(bank: RecordingBank, it: UpdateCase): { record: object } {
   const state = { record: it.record };
   bank.on(it.get, () => ({ body: it.answer(state.record) }));
@@ -178,7 +178,7 @@ export function serve(bank: RecordingBank, it: UpdateCase): { record: object } {
   return state;
 }
 
-/** A body as answers have it: with a product's bank as a list, and a customer's metadata. */
+/** A body in the form of an answer: with a product's bank as a list, and with a customer's metadata. */
 export const asAnswered = ({ node }: UpdateCase, body: string): string => {
   if (node === 'customer') return JSON.stringify({ ...JSON.parse(body), metadata });
   return node === 'product' ? body.replace('"bank_id":"BANK"', '"bank_id":["BANK"]') : body;

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The ways in which a test waits. Tests use no timers of their own (test/guards.test.ts). */
+/** The functions with which tests wait. Tests use no timers of their own (test/guards.test.ts). */
 
 /**
- * Waits until it is so. Only the test's own time limit ends it, so that a slow machine takes longer and changes no verdict.
+ * Waits until the condition is true. Only the test's own time limit ends this, so that a slow machine takes longer and changes no
+ * verdict.
  */
 export async function until(holds: () => unknown): Promise<void> {
   while (!(await holds())) await delay(2);
@@ -18,7 +19,7 @@ export async function untilFound<T>(find: () => T | undefined | Promise<T | unde
   }
 }
 
-/** Lets the event loop turn: what is queued and what has arrived is done. */
+/** Lets the event loop run, so that queued work and arrived data are processed. */
 export async function turns(count = 3): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -43,10 +44,10 @@ export function countIterations(): { readonly count: number } & Disposable {
 }
 
 /**
- * Gives what must not happen the time to happen, before a check that it did not. Such a check cannot fail because a machine
- * is slow. Prefer an event that comes after it: the next request, for example.
+ * Waits for a time in which an unwanted event could occur, before a check that it did not. Such a check cannot fail because a
+ * machine is slow. If possible, wait for a later event instead, such as the next request.
  */
 export const quietFor = (milliseconds: number): Promise<void> => delay(milliseconds);
 
-/** How late a bank, a client or a person of the test is: a part of the case, whose length decides nothing. */
+/** The delay of a bank, a client or a person in a test. It is a part of the case, and its length decides nothing. */
 export const lateBy = (milliseconds: number): Promise<void> => delay(milliseconds);

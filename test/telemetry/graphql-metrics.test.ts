@@ -23,7 +23,7 @@ import { postOf } from '../support/requests.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
-/** The metrics of GraphQL, beside those of REST calls. */
+/** The metrics of GraphQL. Those of REST calls are tested in metrics.test.ts. */
 
 const logger = pino({ level: 'silent' });
 

@@ -140,7 +140,7 @@ test('an answer that cannot be read is counted and logged by its bank operation'
   expect(await telemetry.registry.metrics()).toContain(
     'bankql_bank_unreadable_answers_total{bank_operation="getBranches"} 1\n',
   );
-  // The runbook finds it among the bank calls.
+  // The runbook's command finds this line among the bank calls.
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 40, ...answer, reason: 'unreadable', msg: 'bank call: its answer cannot be read' },
   ]);
@@ -183,7 +183,7 @@ describe('the metrics of workers', () => {
     };
   }
 
-  /** The values in a text, by their names with their labels. */
+  /** The values in a text, by metric names with labels. */
   const valuesOf = (text: string) =>
     Object.fromEntries(
       [...text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name = '', value]) => [name, Number(value)]),
@@ -221,7 +221,7 @@ describe('the metrics of workers', () => {
       worker.seconds.observe(2);
       worker.inFlight.set(1);
       metrics.update(generation, await worker.snapshot());
-      // What it tells later takes the place of what it told before.
+      // A later snapshot replaces the earlier one.
       metrics.update(generation, await worker.snapshot());
       expect(valuesOf(await metrics.text(1))).toMatchObject({
         'requests_total{outcome="ok"}': 10 * generation,

@@ -226,7 +226,7 @@ describe('the app that asks', () => {
       await expect.poll(warnings).toMatchObject([
         { level: 40, document: hashOf(unknown), operation: 'Unknown', client: 'ios-4.2', app: 'other' },
         { document: hashOf(secret), client: 'ios-4.2', app: 'other' },
-        // It would be refused as well, although a manifest has it.
+        // This document would be refused as well, although a manifest contains it.
         { document: hashOf(shared), operation: 'Shared', client: 'ios-4.2', app: 'ios-4.2' },
         { document: hashOf('{get:__typename}') },
       ]);
@@ -256,7 +256,7 @@ describe('the app that asks', () => {
   });
 });
 
-/** That many lines, once they are written. */
+/** Waits until this number of lines is written, and returns them. */
 async function operationLines(count: number): Promise<Record<string, unknown>[]> {
   await expect.poll(operations).toHaveLength(count);
   return operations();

@@ -45,11 +45,11 @@ interface CollectedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** Takes OTLP over HTTP in JSON. */
+/** A collector of OTLP over HTTP in JSON. */
 interface TraceCollector extends AsyncDisposable {
   readonly url: string;
   readonly spans: CollectedSpan[];
-  /** All that arrived, as it came: paths, headers and bodies. */
+  /** Everything that arrived, unchanged: paths, headers and bodies. */
   readonly received: () => string;
 }
 
@@ -86,7 +86,7 @@ async function startTraceCollector(): Promise<TraceCollector> {
   };
 }
 
-/** Traces, as a collector gets them and as the bank sees them. */
+/** Traces in the collector, and their headers at the bank. */
 
 let bank: RecordingBank;
 let collector: TraceCollector;
@@ -103,7 +103,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';
 const traceparent = `00-${traceId}-${parentId}-01`;
 
-/** Serves, does something, and stops, with which all spans are sent. */
+/** Starts bankql, runs this, and stops bankql, which sends all spans. */
 async function traced(
   environment: Readonly<Record<string, string>>,
   act: (url: string) => Promise<unknown>,
@@ -111,7 +111,7 @@ async function traced(
 ): Promise<readonly CollectedSpan[]> {
   collector.spans.length = 0;
   bank.calls.length = 0;
-  // OpenTelemetry reads them from the process, as main.ts leaves them there.
+  // OpenTelemetry reads these variables from the process, where main.ts puts them.
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const bankql = await startBankql({
     environment: {
@@ -203,7 +203,7 @@ test('an operation is a span below the caller’s, and each REST call one below 
   expect(collector.received()).toContain(
     '{"key":"deployment.environment.name","value":{"stringValue":"test one"}}',
   );
-  // Nothing of the request but its name, and nothing of the bank's data.
+  // A span contains nothing of the request except its name, and no data of the bank.
   for (const secret of [...Object.values(credentials), 'private-id', 'customerId'])
     expect(collector.received()).not.toContain(secret);
 });
@@ -282,7 +282,7 @@ test('a traceparent is read as W3C Trace Context has it, and a long header is no
 test('OpenTelemetry is loaded only where traces are asked for', () => {
   const root = join(import.meta.dirname, '../../src');
   const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    // The executor's tracing is of node:diagnostics_channel.
+    // The executor's own tracing uses node:diagnostics_channel, which is not meant here.
     .filter((file) => file.endsWith('.ts') && !/^(executor|engine)\//.test(file))
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
   const using = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);

@@ -9,22 +9,25 @@ const say = (text) => {
   notice.textContent = text;
 };
 
-/** Documents by their ids: no text of GraphQL is sent, and bankql takes none. */
+/** The ids of the documents: the app sends no text of GraphQL, and bankql accepts none. */
 const ids = await (await fetch('operations.json')).json();
 const documentOf = (name) => ({ documentId: ids[name] });
 
-/** In memory alone: whoever opens the page again signs in again. */
+/** The token is only in memory: after a reload, the customer signs in again. */
 let token = null;
 const send = fetchSend(`${bankql}/graphql`, {
   headers: () => ({ Authorization: `Bearer ${token}` }),
   persisted: true,
 });
-/** Another tab, and the app after it was closed, find the key of a transfer whose end nobody knows yet. */
+/**
+ * Keys are in localStorage, so that another tab, or the app after it was closed, finds the key of a transfer whose outcome is not
+ * known yet.
+ */
 const payments = createPayments({ send, storage: localStorage, paymentQuery: documentOf('Payment') });
 
 /**
- * With all digits: a currency's usual form has none behind the point for forints, and two at most for others. If the bank
- * tells only a part of it, or its own name of the currency, it is shown as it is.
+ * Shows all digits of an amount: a currency's usual form has no decimals for forints, and at most two for others. If the bank
+ * sends only the amount or the currency, or its own name of the currency, it is shown unchanged.
  */
 function money(balance) {
   const { amount, currency } = balance ?? {};
@@ -40,12 +43,12 @@ function money(balance) {
   }).format(amount);
 }
 
-/** Who is signed in, and what was last known of their accounts. */
+/** The customer who is signed in, and the last known data of their accounts. */
 let customer = '';
 let viewer = null;
-/** An entry that could not be read is null. */
+/** The accounts without those that could not be read, which are null. */
 const accounts = () => (viewer?.accounts?.nodes ?? []).filter((account) => account !== null);
-/** One transfer at a time, by a name of the customer's: its key is kept until they know how it ended. */
+/** The name of the customer's one transfer. Its key is kept until the customer has seen the outcome. */
 const intent = () => `transfer:${customer}`;
 
 function show() {
@@ -61,7 +64,7 @@ function show() {
   );
 }
 
-/** Asks for the home screen anew; where something failed, it shows what there is, and why. */
+/** Queries the home screen again. If a part failed, it shows the rest, and the reason. */
 async function load() {
   refresh.disabled = true;
   const { data, errors = [] } = await send(documentOf('Home')).catch((failure) => ({ errors: [failure] }));
@@ -77,7 +80,7 @@ async function load() {
   refresh.disabled = false;
 }
 
-/** Asks nothing for as long as bankql says, and tells the person. */
+/** Sends nothing for as long as bankql asks, and shows the remaining time. */
 function countDown(seconds) {
   if (seconds > 0) {
     say(`That was often. The next look is in ${seconds} s.`);
@@ -111,7 +114,7 @@ const texts = {
 async function tell(outcome) {
   say(texts[outcome.state](outcome));
   if (outcome.state !== 'DONE') return;
-  // First the form, then the key: a second tap in between would pay again.
+  // The form is cleared before the key: a second tap in between would pay again.
   transfer.reset();
   await payments.forget(intent());
   await load();
@@ -131,7 +134,7 @@ signIn.addEventListener('submit', async (event) => {
   signIn.hidden = true;
   home.hidden = false;
   home.querySelector('h1').focus();
-  // What was sent before the page was opened again is asked about before anything else is sent.
+  // The outcome of a payment that was sent before the reload is queried before anything else is sent.
   const outcome = await payments.check(intent());
   if (outcome !== null) await tell(outcome);
 });
@@ -143,7 +146,7 @@ transfer.addEventListener('submit', async (event) => {
   const savings = accounts().find((each) => each !== current && each.balance?.currency === currency);
   if (!currency || savings === undefined) return say('There is no second account in this currency.');
   const value = { amount: new FormData(transfer).get('amount'), currency };
-  // An account of the list may be at another bank.
+  // An account of the list may belong to another bank.
   const to = { accountId: savings.accountId, bankId: savings.bankId };
   const input = { accountId: current.accountId, to, value };
   say('Waiting for the bank…');

@@ -12,14 +12,14 @@ declare module '@apollo/client' {
   }
 }
 
-/** What a person who has signed in talks to the bank with. */
+/** The connections of a person who has signed in. */
 export interface Bank {
   readonly apollo: ApolloClient;
-  /** All that moves money goes through it. Apollo's links may send a payment twice: it has the same key. */
+  /** Makes all payments. Apollo's links may send a payment twice: both requests have the same key. */
   readonly payments: Payments;
 }
 
-/** The types of records: each has an `id`, by which the cache keeps one copy of it. */
+/** The types of records. Each has an `id`, by which the cache keeps one copy of the record. */
 const Node = [
   'Account',
   'Bank',
@@ -35,7 +35,7 @@ const Node = [
 ];
 
 /**
- * `login` is enough for the sandbox. With a real bank it would be a token of its login server (`IDENTITY=jwt`), as in
+ * `login` is enough for the sandbox. With a real bank, it would be a token of the bank's login server (`IDENTITY=jwt`), as in
  * ../../mobile-bff.
  */
 export function openBank(login: string): Bank {
@@ -43,7 +43,7 @@ export function openBank(login: string): Bank {
   const apollo = new ApolloClient({
     cache: new InMemoryCache({
       possibleTypes: { Node },
-      // The views do not select its id: what one view asked of it stays when another view asks for something else.
+      // The views do not select the id of `viewer`. With `merge`, the fields of one view stay when another view selects others.
       typePolicies: { Viewer: { merge: true } },
     }),
     link: ApolloLink.from([
@@ -51,7 +51,7 @@ export function openBank(login: string): Bank {
       new HttpLink({ uri: '/graphql', headers, fetchOptions: { credentials: 'omit', redirect: 'error' } }),
     ]),
     defaultOptions: {
-      // What is known is shown at once, and asked for again. Fields that failed leave the others standing.
+      // Cached data is shown at once, and then read again. If fields fail, the others are shown.
       watchQuery: { fetchPolicy: 'cache-and-network', errorPolicy: 'all' },
     },
   });
@@ -62,7 +62,7 @@ export function openBank(login: string): Bank {
         ? apollo.query({ query, variables, fetchPolicy: 'no-cache' })
         : apollo.mutate({ mutation: document, variables, errorPolicy: 'all' }),
     paymentQuery: query,
-    // A reload keeps it; when the tab is closed, nothing of it stays on the machine. bankql's list of payments does.
+    // sessionStorage survives a reload. When the tab is closed, no key stays on the machine; bankql's list of payments has them.
     storage: sessionStorage,
   });
   return { apollo, payments };

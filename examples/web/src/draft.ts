@@ -1,12 +1,12 @@
-/** What `to` of a payment takes. */
+/** The value of `to` in a payment. */
 export interface Payee {
   readonly accountId: string;
   readonly bankId?: string;
 }
 
-/** A transfer as the person filled it in. */
+/** A transfer as the person has filled it in. */
 export interface Draft {
-  /** The account that pays. An account of the list may be at another bank. */
+  /** The account that pays. It may belong to another bank. */
   readonly bankId: string;
   readonly accountId: string;
   readonly to: Payee;
@@ -18,13 +18,13 @@ export interface Draft {
 
 const nameOf = (id: string) => `sandbox-bank:draft:${id}`;
 
-/** What was sent under this id before the page was loaded again; null where nothing was. */
+/** The draft that was sent under this id before the page was reloaded; null if there is none. */
 export function keptDraft(id: string): Draft | null {
   const kept = sessionStorage.getItem(nameOf(id));
   return kept === null ? null : JSON.parse(kept);
 }
 
-/** Kept before it is sent, so that a reload knows what it asks about. */
+/** Keeps a draft before it is sent, so that the page can query its outcome after a reload. */
 export const keepDraft = (id: string, draft: Draft): void =>
   sessionStorage.setItem(nameOf(id), JSON.stringify(draft));
 

@@ -8,7 +8,7 @@ interface PageProps {
 
 let isFirst = true;
 
-/** A view's heading takes the focus, so that a screen reader says where one is; but not when the page is loaded. */
+/** The heading of a view takes the focus, so that a screen reader announces the view; but not when the page is loaded. */
 export function Page({ title, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -44,7 +44,7 @@ export function Iban({ iban }: { readonly iban: string | null | undefined }) {
 
 const dateFormat = new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium', timeZone: 'UTC' });
 
-/** A date of the bank, which may be any text. */
+/** A date of the bank. It may be any text. */
 export function When({ date }: { readonly date: string | null | undefined }) {
   const time = Date.parse(date ?? '');
   if (date == null || Number.isNaN(time)) return <span>{date}</span>;
@@ -58,7 +58,7 @@ interface StateProps {
   readonly onRetry: () => unknown;
 }
 
-/** What there is to say while a query is not answered, or not wholly. */
+/** The message while a query has no answer, or only a part of it. */
 export function QueryState({ loading, error, hasData, onRetry }: StateProps) {
   if (error !== undefined && !loading) {
     return (

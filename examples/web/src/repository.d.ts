@@ -1,4 +1,6 @@
-/** `bankql/client` is read as source here, whose neighbour names this member of Node's and Chromium's. */
+/**
+ * The repository's sources of `bankql/client` are used here. A file next to them uses this member, which Node and Chromium have.
+ */
 interface ErrorConstructor {
   stackTraceLimit: number;
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Where the person is, by the address after its `#`: `#/account/alice-current` and `#/pay/<draft>?to=<the payee's id>`. */
+/** The current view, from the address after `#`: `#/account/alice-current` and `#/pay/<draft>?to=<the payee's id>`. */
 export interface Route {
   readonly view: string;
   readonly id: string;
@@ -19,6 +19,6 @@ export function useRoute(): Route {
   return { view, id, query: new URLSearchParams(query) };
 }
 
-/** The address of a new transfer: its name is what the payment's key is kept under. */
+/** The address of a new transfer. It contains a new name, under which the payment's key is kept. */
 export const newTransfer = (parameters: Readonly<Record<string, string>> = {}): string =>
   `#/pay/${crypto.randomUUID()}?${new URLSearchParams(parameters)}`;

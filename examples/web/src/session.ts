@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react';
 import type { Bank } from './bank.ts';
 
-/** Who is signed in. */
+/** The person who is signed in. */
 export interface Session {
   readonly login: string;
   readonly bank: Bank;
@@ -9,7 +9,7 @@ export interface Session {
 
 export const SessionContext = createContext<Session | null>(null);
 
-/** Errors: where nobody is signed in, whose views do not ask. */
+/** Errors: an Error if nobody is signed in; the views are then not shown. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (session === null) throw new Error('Nobody is signed in.');
@@ -20,5 +20,5 @@ const name = 'sandbox-bank:login';
 export const keptLogin = (): string | null => sessionStorage.getItem(name);
 export const keepLogin = (login: string): void => sessionStorage.setItem(name, login);
 
-/** Signing out leaves nothing behind, drafts and keys of payments included. */
+/** Signs out, and deletes everything that is stored, including drafts and keys of payments. */
 export const endSession = (): void => sessionStorage.clear();

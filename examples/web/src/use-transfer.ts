@@ -5,7 +5,7 @@ import { graphql } from './gql/gql.ts';
 import type { TransferMutation } from './gql/graphql.ts';
 import { useSession } from './session.ts';
 
-/** One payment and nothing else, as the helper asks for. */
+/** The document contains one payment and nothing else, as `pay` requires. */
 const TransferDocument = graphql(`
   mutation Transfer($input: MakeTransactionInput!) {
     makeTransaction(input: $input) {
@@ -30,13 +30,13 @@ type Stage =
   | { readonly at: 'sending' | 'checking'; readonly draft: Draft }
   | { readonly at: 'outcome'; readonly draft: Draft; readonly outcome: Outcome };
 
-/** How it ends may still be learnt by asking; the person need not do it. */
+/** The outcome of such a payment can be queried later. The page does this by itself. */
 const isOpen = ({ state }: Outcome) => state === 'PENDING' || state === 'UNCONFIRMED';
 const askAgainMs = 3000;
 
 /**
- * A transfer by the name of its draft, which is in the address: what was sent under it is found again when the page is
- * loaded again, and is asked about before anything else.
+ * A transfer, by the name of its draft, which is in the address. After a reload, the draft that was sent under this name is
+ * found, and its outcome is queried before anything else.
  */
 export function useTransfer(id: string) {
   const { payments } = useSession().bank;
@@ -52,7 +52,7 @@ export function useTransfer(id: string) {
   const ask = useCallback(async () => {
     if (draft === null) return;
     const outcome = await payments.check(id);
-    // No key was made: whatever is in the form was never sent.
+    // Without a key, nothing was sent, whatever the form contains.
     setStage(outcome === null ? { at: 'form', draft } : { at: 'outcome', draft, outcome });
   }, [payments, id, draft]);
 
@@ -79,11 +79,11 @@ export function useTransfer(id: string) {
         value: { amount, currency },
         description: description || null,
       };
-      // The second click of two is given the first one's promise.
+      // The second click of a double click gets the promise of the first one.
       const outcome = await payments.pay(id, TransferDocument, { input });
       setStage({ at: 'outcome', draft, outcome });
     } catch {
-      // The key is kept before anything is sent.
+      // The key is stored before anything is sent.
       const problem =
         'Nothing was sent: this browser could not keep the payment’s key. Allow it to keep data, and pay again.';
       setStage({ at: 'form', draft, problem });
@@ -94,9 +94,9 @@ export function useTransfer(id: string) {
     stage,
     send,
     check: () => draft !== null && setStage({ at: 'checking', draft }),
-    /** Back to the form, with what was in it. Where the first attempt arrived after all, the key says so. */
+    /** Returns to the form with its values. If the first attempt reached the bank after all, the key shows it. */
     change: () => setStage({ at: 'form', draft }),
-    /** The person has seen how it ended. */
+    /** Called when the person has seen the outcome. */
     async finish(next: string): Promise<void> {
       await payments.forget(id);
       forgetDraft(id);

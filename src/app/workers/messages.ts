@@ -13,12 +13,12 @@ export type Message =
   | { readonly bankql: 'reload' | 'retire' | 'stop' | 'metrics' }
   | { readonly bankql: 'metrics are'; readonly metrics: MetricsSnapshot }
   | { readonly bankql: 'outcomes are lost' }
-  /** It receives messages from now on; earlier ones are lost. */
+  /** The worker receives messages from now on; earlier ones are lost. */
   | { readonly bankql: 'starting' }
   | { readonly bankql: 'ready'; readonly start: ServiceStart }
   | { readonly bankql: 'cannot start'; readonly reason: string };
 
-/** Messages of libraries do not have the member `bankql`. */
+/** Whether a message is bankql's. Messages of libraries do not have the member `bankql`. */
 export const isOurs = (message: unknown): message is Message =>
   typeof message === 'object' && message !== null && 'bankql' in message;
 

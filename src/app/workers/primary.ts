@@ -13,7 +13,7 @@ import { createAnnouncements } from '../announcements.ts';
 import { openLogOutput } from '../log-output.ts';
 import { isOurs, type Message, type ServiceStart } from './messages.ts';
 
-/** How long to wait for a worker's metrics, in milliseconds. Afterwards, its previous metrics are used. */
+/** The time for which the primary waits for a worker's metrics, in milliseconds. Afterwards, the previous metrics are used. */
 const maxMetricsWaitMs = 1000;
 /** If a worker served for this long, in milliseconds, its start was not the cause of its end. */
 const stableMs = 10_000;
@@ -33,7 +33,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const states = new Map<Worker, 'starting' | 'serving' | 'ending'>();
   const replacements = createSerialQueue();
   let isStopping = false;
-  /** 1 if the payment store lacks outcomes of a worker, or a worker was killed during the stop. */
+  /** 1 if the payment store lacks outcomes of a worker, or if a worker was killed during the stop. */
   let exitCode: 0 | 1 = 0;
   /** Resolves when a stop has begun and every worker has ended. */
   const allEnded = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
    */
   const launch = (failures: number) =>
     new Promise<ServiceStart>((resolve, reject) => {
-      // A file of --env-file may have changed since the start: the port stays.
+      // HOST and PORT are passed on, because a file of --env-file may have changed since the start and the port must stay.
       const worker = cluster.fork({ HOST: config.server.host, PORT: config.server.port });
       let words: string | null = null;
       let readyAt = 0;
@@ -72,7 +72,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         resolve(message.start);
       });
       worker.on('error', (error) => {
-        // Without a process there is no exit.
+        // A worker without a process emits no exit.
         if (worker.process.pid !== undefined) return;
         forget(worker);
         reject(new StartError(messageOf(error)));
@@ -87,7 +87,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         const how = signal ?? code;
         reject(new StartError(words ?? `A worker ended (${how}) before it served.`));
         const isEnding = state === 'ending' || isStopping;
-        // A worker that did not serve has lost nothing, however it ended.
+        // A worker that was not serving yet has lost nothing, however it ended.
         if (state === 'starting' || (isEnding && code === 0)) return;
         metrics.onCrash();
         if (isEnding) {
@@ -130,7 +130,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     if (!isStopping) logger.info({ workers: config.workers }, 'SIGUSR2: every worker is a new one');
   }
 
-  /** Asks each worker for its metrics; one that does not answer in time is not running. */
+  /** Asks each worker for its metrics. A worker that does not answer in time counts as not running. */
   async function readMetrics(): Promise<string> {
     const signal = AbortSignal.timeout(maxMetricsWaitMs);
     const isRunning = async (worker: Worker) => {
@@ -148,7 +148,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   }
 
   async function start(): Promise<void> {
-    // A failure that stops one worker would stop them all, and is reported once.
+    // Only one worker is started first: a failure that stops one worker would stop them all, and is then reported once.
     const { url, stateLine } = await launch(0);
     await Promise.all(Array.from({ length: config.workers - 1 }, () => revive(0)));
     if (isStopping) return;
@@ -166,7 +166,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const metricsServer =
     config.metrics &&
     (await serveMetrics({ contentType: metrics.contentType, metrics: readMetrics }, config.metrics));
-  // SIGUSR2 replaces no worker before all have started.
+  // SIGUSR2 replaces no worker before all workers have started.
   const started = replacements.run(start);
   return {
     async reload() {

@@ -5,7 +5,7 @@ import type { CliContext, Given } from '../command.ts';
 import type { acceptLossOptions } from '../commands.ts';
 import { type LoggedAttempt, readAttempts } from './from-log.ts';
 import { confirm, operatorOf, sentence, thesePayments } from './operator.ts';
-import { paymentTable } from './payment-table.ts';
+import { paymentTable } from './payment-listing.ts';
 
 /** `bankql payments accept-loss`. */
 export async function acceptLoss(
@@ -44,7 +44,7 @@ export async function acceptLoss(
   return 0;
 }
 
-/** The attempts whose keys are free in the store, except attempts that are older than the retention. */
+/** The attempts whose keys are free in the store, without attempts that are older than the retention. */
 async function lostOf(
   store: PaymentStore,
   attempts: readonly LoggedAttempt[],

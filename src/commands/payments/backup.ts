@@ -4,7 +4,7 @@ import { backupStore } from '../../payments/store/sqlite/backup.ts';
 import { parseStoreUrl } from '../../payments/store/store-address.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 import { namedStore } from './operator.ts';
-import { isoTime } from './payment-table.ts';
+import { isoTime } from './payment-listing.ts';
 
 /** `bankql payments backup`. */
 export async function backup(context: CliContext, { words: [file, ...others] }: Given): Promise<number> {

@@ -17,7 +17,7 @@ const nothingSent = {
   createdAt: Number.NEGATIVE_INFINITY,
 };
 
-/** What becomes of a payment and its key. */
+/** The effect of an answer on a payment and its key. */
 const meanings = {
   DONE: 'The bank executed the payment. The key is used: sent again, it gets this outcome, and nothing is paid again.',
   REJECTED:
@@ -34,15 +34,15 @@ const answered = [
 ] as const;
 
 /**
- * `bankql payments explain '200 {"id":"T"}'`: how bankql reads this answer of the bank.
- * Shape:  the exit code, 0 if the answer decides a payment of one of the operations.
- * Errors: UsageError if the text is no answer.
+ * `bankql payments explain '200 {"id":"T"}'`: prints how bankql reads this answer of the bank.
+ * Shape:  the exit code: 0 if the answer decides a payment of at least one operation.
+ * Errors: UsageError if the text is not an answer.
  */
 export async function explain({ environment, write }: CliContext, { words }: Given): Promise<number> {
   const [, status, body = ''] = /^([1-5]\d\d)(?:\s+([\s\S]*))?$/.exec(words.join(' ')) ?? [];
   if (status === undefined)
     throw new UsageError(`explain takes a status and a body, such as '200 {"id":"T"}'.`);
-  // It needs no payment store, listens on no port, and is one process.
+  // The command uses no payment store, listens on no port, and runs as one process.
   const unused = { STATE_URL: 'memory:', HOST: undefined, WORKERS: undefined };
   const { paymentWords: bankWords, bankLimits } = readConfig({ ...environment, ...unused });
   const content = Buffer.from(body);

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { messageOf, StartError } from '../../errors.ts';
 import { type AuditEntry, auditedStates } from '../../payments/audit.ts';
-import type { PaymentState } from '../../payments/record.ts';
+import type { PaymentState } from '../../payments/payment-record.ts';
 
 const text = z.string().nullable().default(null);
 const auditLine = z.object({
@@ -36,8 +36,8 @@ export interface LoggedAttempt extends AuditEntry {
 }
 
 /**
- * The attempts in a log of bankql that were sent, or may have been, oldest first. Lines that are no audit lines are left out.
- * `writeError`: told of each audit line that cannot be read.
+ * The attempts in a log of bankql that were sent, or may have been, oldest first. Other lines are skipped. `writeError`: receives
+ * a message for each audit line that cannot be read.
  * Errors: StartError if the file cannot be read, or has no audit line of a payment.
  */
 export async function readAttempts(
@@ -50,7 +50,7 @@ export async function readAttempts(
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
       number++;
       if (line.includes('\0')) throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
-      // A byte order mark stands before the first line, or where files were joined.
+      // A byte order mark may stand before the first line, and where files were joined.
       const entry = line.includes('"audit"') ? readLine(line.replace(/^\uFEFF/, '')) : null;
       if (entry === undefined) writeError(`${file}:${number}: this audit line is damaged, and left out.\n`);
       if (entry == null) continue;
@@ -69,7 +69,7 @@ export async function readAttempts(
     .sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** Null for a line of another kind, undefined for an audit line that is damaged. */
+/** An audit line; null for a line of another kind, undefined for an audit line that is damaged. */
 function readLine(line: string): AuditEntry | null | undefined {
   try {
     const json: unknown = JSON.parse(line);

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { StartError } from '../../errors.ts';
 import { hashCaller, recordId } from '../../payments/caller.ts';
-import { type PaymentRecord, type PaymentState, paymentStates } from '../../payments/record.ts';
+import { type PaymentRecord, type PaymentState, paymentStates } from '../../payments/payment-record.ts';
 import { type PaymentQuery, type PaymentStore, parseJson } from '../../payments/store/store.ts';
 import { type CliContext, type Given, UsageError, usualLimit } from '../command.ts';
 import type { listOptions, searchOptions } from '../commands.ts';
 import { operatorOf, readIdPrefix, readTime } from './operator.ts';
-import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-table.ts';
+import { paymentHistory, paymentJson, paymentLines, paymentTable, printable } from './payment-listing.ts';
 
 type SearchValues = Given<typeof searchOptions>['values'];
 
@@ -15,7 +15,10 @@ export type Search = ReturnType<typeof readSearch>;
 export const readState = (text: string | undefined): PaymentState | undefined =>
   paymentStates.find((state) => state === text?.toUpperCase());
 
-/** The query of the options. `defaultLimit`: how many records there may be without --limit. Errors: UsageError. */
+/**
+ * Reads the options into a query. `defaultLimit`: the maximum number of records without --limit.
+ * Errors: UsageError.
+ */
 export function readSearch(values: SearchValues, now: number, defaultLimit = usualLimit) {
   const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
   const limit = values.limit === undefined ? defaultLimit : readLimit(values.limit);
@@ -25,7 +28,7 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
     throw new UsageError('--id and --key each name one payment: give one of them.');
   if (values.key !== undefined && caller === null)
     throw new UsageError('--key is looked up together with its caller: give --caller provider/id too.');
-  // A record's id says whose it is.
+  // The id of a record identifies its caller too.
   const id =
     values.key === undefined || caller === null
       ? undefined
@@ -45,7 +48,7 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
     /** Shape: the records, and whether there are more than the limit. */
     async run(store: PaymentStore, change: Partial<PaymentQuery> = {}) {
       const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
-      // One more than the limit shows whether there are more records.
+      // One record more than the limit shows whether there are more.
       const wanted = { ...query, caller: hash, newestFirst: true, limit: limit + 1, ...change };
       const found =
         bankText === undefined ? await store.search(wanted) : await searchText(store, bankText, wanted);
@@ -54,10 +57,13 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
   };
 }
 
-/** How many records are in memory at once while few of them may match. */
+/** The number of records that are read at a time while few of them may match. */
 const pageSize = 1_000;
 
-/** The records whose recorded text of the bank is this one. No index has the texts: it reads all that match the query. */
+/**
+ * The records whose recorded text of the bank is this one. There is no index of the texts, so all records that match the query
+ * are read.
+ */
 async function searchText(
   store: PaymentStore,
   text: string,
@@ -66,7 +72,7 @@ async function searchText(
   const matching: PaymentRecord[] = [];
   for (let after: PaymentQuery['after']; matching.length < limit; ) {
     const page = await store.search({ ...query, after, limit: pageSize });
-    // `show` prints control characters as escapes.
+    // Control characters are compared as escapes, in the way in which `show` prints them.
     matching.push(
       ...page.filter(({ bankText: said }) => said !== null && (said === text || printable(said) === text)),
     );
@@ -89,7 +95,7 @@ function readLimit(text: string): number {
   throw new UsageError(`--limit is a whole number from 1, not ${text}.`);
 }
 
-/** A provider may be a URL, with slashes of its own. */
+/** The provider may be a URL, which contains slashes. */
 function readCaller(text: string): readonly [provider: string, id: string] {
   const given = text.startsWith('[') ? parseJson(text) : /^(.+)\/([^/]+)$/s.exec(text)?.slice(1);
   const { data: pair } = z.tuple([z.string(), z.string()]).safeParse(given);

@@ -7,7 +7,10 @@ import { type CliContext, UsageError } from '../command.ts';
 
 /** An operator's work with payments and their records. It sends nothing to the bank. */
 
-/** The store that STATE_URL names. Errors: StartError for the records of the sandbox, which only its own process knows. */
+/**
+ * The payment store that STATE_URL names.
+ * Errors: StartError for the records of the sandbox, which only its own process can read.
+ */
 export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
   const { state } = readConfig({ ...environment, NODE_ENV: undefined });
   if (state.url === 'memory:')
@@ -20,10 +23,10 @@ export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
 /** The payment store, which the serving bankql uses too. */
 export function operatorOf(context: CliContext) {
   const { url, retentionMs, ...options } = namedStore(context);
-  // Only the serving bankql decides which records have expired: a command with a shorter retention would delete too many.
+  // Only the serving bankql deletes expired records. With a shorter retention, this command would delete too many.
   const kept = { ...options, retentionMs: Number.MAX_SAFE_INTEGER, create: false };
   const open = context.openStore ?? openStore;
-  /** Errors: StartError if there is no such store, or it is away. */
+  /** Errors: StartError if the store does not exist, or is unavailable. */
   async function withOpen<T>(readOnly: boolean, work: (store: PaymentStore) => Promise<T>): Promise<T> {
     const store = await open(url, { ...kept, readOnly }).catch(stopStart());
     try {
@@ -38,13 +41,13 @@ export function operatorOf(context: CliContext) {
     retentionMs,
     /** Opens the store for the work, and closes it. Errors: StartError if it cannot be opened. */
     withStore: <T>(work: (store: PaymentStore) => Promise<T>) => withOpen(false, work),
-    /** Like withStore, but writes nothing to the store or its folder: the service may run as another user. */
+    /** Like withStore, but without writing to the store or its folder, because the service may run as another user. */
     lookAtStore: <T>(work: (store: PaymentStore) => Promise<T>) => withOpen(true, work),
   };
 }
 
 /**
- * Asks before anything is written; `--yes` has answered already.
+ * Asks for confirmation before anything is written; `--yes` skips the question.
  * Errors: StartError if the answer is not yes; UsageError if nobody can be asked.
  */
 export async function confirm(
@@ -59,7 +62,10 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Nothing was written.');
 }
 
-/** An operator's sentence for the record. Errors: UsageError if it is missing, or not one line. */
+/**
+ * The value of an option that takes a sentence for the record.
+ * Errors: UsageError if it is missing, or not one line.
+ */
 export function sentence(option: string, meaning: string, value: string | undefined): string {
   const trimmed = value?.trim() ?? '';
   if (!/^\P{C}{1,500}$/u.test(trimmed)) throw new UsageError(`--${option} says ${meaning}, in one line.`);
@@ -74,14 +80,14 @@ export function readIdPrefix(text: string): string {
   );
 }
 
-/** Names payments in a question. */
+/** The noun phrase for a number of payments, for a question to the operator. */
 export const thesePayments = (count: number) => (count === 1 ? 'this payment' : `these ${count} payments`);
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * A time in milliseconds since 1970: how long ago (`90s`, `15m`, `2h`, `3d`), or ISO 8601, which is UTC if it names no
- * zone, as times in the log are.
+ * A time in milliseconds since 1970, given as an age (`90s`, `15m`, `2h`, `3d`) or in ISO 8601. Without a zone, it is UTC, as in
+ * the log.
  * Errors: UsageError.
  */
 export function readTime(option: string, text: string, now: number): number {

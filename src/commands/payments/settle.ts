@@ -1,14 +1,17 @@
 import { StartError } from '../../errors.ts';
 import { auditEntry } from '../../payments/audit.ts';
-import type { PaymentRecord } from '../../payments/record.ts';
+import type { PaymentRecord } from '../../payments/payment-record.ts';
 import { type PaymentStore, StoreUnavailable } from '../../payments/store/store.ts';
 import { type CliContext, type Given, UsageError } from '../command.ts';
 import type { settleOptions } from '../commands.ts';
 import { findOne, readSearch, readState, type Search } from './list.ts';
 import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './operator.ts';
-import { isoTime, paymentLines, paymentTable, printable } from './payment-table.ts';
+import { isoTime, paymentLines, paymentTable, printable } from './payment-listing.ts';
 
-/** `bankql payments settle`: one payment, or those of a search, after a question. Those that were settled stay so if a later one fails. */
+/**
+ * `bankql payments settle`: settles one payment, or those of a search, after a question. If one fails, the payments before it
+ * stay settled.
+ */
 export async function settle(context: CliContext, given: Given<typeof settleOptions>): Promise<number> {
   const { now = Date.now(), write } = context;
   const { wanted, verdict } = readSettlement(given, now);
@@ -44,7 +47,11 @@ interface Verdict {
   readonly settledBy: string;
 }
 
-/** What the command line says. Shape: how the payment's id begins, or a search; and the verdict. Errors: UsageError. */
+/**
+ * Reads the command line.
+ * Shape: the beginning of the payment's id, or a search; and the verdict.
+ * Errors: UsageError.
+ */
 function readSettlement(
   { values, words: [text, ...others] }: Given<typeof settleOptions>,
   now: number,

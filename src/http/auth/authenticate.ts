@@ -2,7 +2,10 @@ import { type Credentials, RequestCredentials } from '../../bank/credentials.ts'
 import type { RequestHolder } from '../../graphql/request-holder.ts';
 import type { IncomingHead } from '../head.ts';
 
-/** Identifies the caller. `peer`: the other end of the connection; empty if it is unknown. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
+/**
+ * Identifies the caller. `peer`: the network address of the client; empty if it is unknown.
+ * Errors: BankqlError; a RequestError if a status other than 400 is more accurate.
+ */
 export type Authenticate = (request: IncomingHead, peer: string) => Credentials | Promise<Credentials>;
 
 /**

@@ -27,9 +27,9 @@ const keysInQuery = ({ url = '' }: IncomingHead): readonly string[] =>
   mayBeKey.test(url) ? queryOf(url).getAll(subscriptionKeyParameter) : [];
 
 /**
- * Takes the caller's credentials from the request: nothing else of it is forwarded to the bank. The operator's key, if
- * configured, replaces every caller's. `areProven`: a proxy vouches for the headers.
- * Errors: BAD_USER_INPUT if one is sent twice, is too long, or contains anything but printable ASCII.
+ * Takes the caller's credentials from the request. Nothing else of the request is forwarded to the bank. The operator's key, if
+ * configured, replaces every caller's. `areProven`: whether a proxy has verified the headers.
+ * Errors: BAD_USER_INPUT if a credential is sent twice, is too long, or contains anything but printable ASCII.
  */
 export const authenticateByHeaders =
   (subscriptionKey: string | null, areProven = false): Authenticate =>
@@ -43,15 +43,15 @@ export const authenticateByHeaders =
   };
 
 /**
- * The caller's identity, for counting. Unverified headers may contain somebody else's name. The name then counts
- * only within the caller's peer, and takes no capacity from others. A request without credentials counts as its peer's.
+ * The caller's identity, for counting. Unverified headers may contain somebody else's name, so a name counts only within the
+ * network address that sent it, and takes no capacity from other addresses. A request without credentials counts for its address.
  */
 function identityOf(
   { subscriptionKey, authProviderName, authId }: Credentials,
   peer: string,
   areProven: boolean,
 ): Identity {
-  // A line break is a safe separator: no credential contains one.
+  // A line break separates the two safely, because no credential contains one.
   const caller = `${authProviderName ?? ''}\n${authId ?? ''}`;
   if (areProven && authProviderName !== null && authId !== null) {
     const name = `header ${caller}`;

@@ -9,17 +9,19 @@ import {
 import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
-/** How long a set of keys is used, and when it is fetched, in milliseconds. */
+/** The times of the key set, in milliseconds. */
 const defaultTimes = {
-  /** The deadline of a fetch, over connect, headers and body. */
+  /** The deadline of a fetch, including connection, headers and body. */
   timeoutMs: 3000,
-  /** The age at which it is fetched again while it is used. */
+  /** The age at which a set is fetched again in the background. */
   refreshMs: 9 * 60_000,
-  /** The age from which callers wait for this fetch, unless the last one failed: how long a revoked key is accepted. */
+  /**
+   * The age from which callers wait for this fetch, unless the last fetch failed. It limits how long a revoked key is accepted.
+   */
   maxAgeMs: 10 * 60_000,
-  /** The age up to which it is used while it cannot be fetched again. */
+  /** The age up to which a set is used if it cannot be fetched again. */
   graceMs: 60 * 60_000,
-  /** How many fetches there may be at once, and the pause before each further one and after one that failed. */
+  /** The number of fetches that may follow each other at once, and the pause before each further fetch and after a failed one. */
   burst: 6,
   pauseMs: 5000,
   /** The time in milliseconds, from any start. */
@@ -29,10 +31,10 @@ export type JwksTimes = Readonly<typeof defaultTimes>;
 
 const maxJwksBytes = 256 * 1024;
 
-/** Whether a token is valid is not known: there are no keys, or the token names one that may be new. */
+/** It is not known whether a token is valid: there are no keys, or the token names a key that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
-  /** After how many seconds it may be known. */
+  /** The number of seconds after which the keys may be known. */
   readonly retryAfter: number;
 
   constructor(waitMs: number) {
@@ -59,24 +61,25 @@ interface JwksOptions {
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
 /**
- * Finds the key of a token in the set at `url`. jose keeps the set, and fetches it when this function asks, one fetch at a time. A key
- * that is not in the set may be new, so the set is fetched again after the token came. Anybody can make up a key's name, so fetches
- * are few. While none is allowed, a token with an unknown key is not refused: its key may be the new one.
+ * Finds the key of a token in the set at `url`. jose keeps the set, and fetches it when this function asks, one fetch at a time.
+ * A key that is not in the set may be new, so the set is fetched again if it is older than the token's request. Anybody can make
+ * up a key's name, so fetches are few. While no fetch is allowed, a token with an unknown key is not refused, because the key may
+ * be new.
  * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
   const { timeoutMs, refreshMs, maxAgeMs, graceMs, burst, pauseMs, now } = { ...defaultTimes, ...times };
   const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
-  /** When the fetch of the set in use began and ended. */
+  /** The times at which the fetch of the set in use began and ended. */
   let askedAt = Number.NEGATIVE_INFINITY;
   let loadedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let sets = 0;
   let skipped = 0;
-  /** From when on a whole burst is allowed again. */
+  /** The time from which a whole burst is allowed again. */
   let restedAt = Number.NEGATIVE_INFINITY;
   const age = () => now() - loadedAt;
-  /** How long it takes until a fetch is allowed. */
+  /** The time until the next fetch is allowed, in milliseconds. */
   const waitMs = () => restedAt - now() - (burst - 1) * pauseMs;
 
   const load: FetchImplementation = async (address, init) => {
@@ -101,7 +104,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   /** Errors: JwksUnavailable. */
   async function reload(): Promise<void> {
     await jwks.reload();
-    // Only now: what was verified with the earlier set must not pass for verified with this one.
+    // Counted only after a successful fetch, so that tokens that were verified with the earlier set are verified again.
     sets++;
   }
 
@@ -117,7 +120,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
-    // A fetch that began before the token came may not know its key.
+    // A fetch that began before the token's request may not know its key.
     while (askedAt < arrivedAt) await reload();
     return jwks(header, token);
   };
@@ -137,10 +140,10 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
 const KeySet = z.looseObject({ keys: z.array(z.unknown()) });
 const Key = z.looseObject({ kty: z.string() });
 
-/** The types of keys that can verify tokens. Others, and those for encryption, are for other readers of the set. */
+/** The types of keys that can verify tokens. Other keys of the set, such as those for encryption, are not for bankql. */
 const verifying: ReadonlySet<unknown> = new Set(['EC', 'RSA', 'OKP']);
 
-/** Whether a key can be read, as far as it could verify tokens. */
+/** Whether a key can be read; true for a key that cannot verify tokens. */
 function isReadable(key: z.infer<typeof Key>): boolean {
   if (!verifying.has(key.kty) || key.use === 'enc') return true;
   try {
@@ -151,11 +154,12 @@ function isReadable(key: z.infer<typeof Key>): boolean {
 }
 
 /**
- * Shape:  the keys of the set, and how many other entries it has. With one of these, jose could verify no token at all.
- * Errors: whatever keeps a set of keys from being read, also that none of its entries is a key.
+ * Shape:  the keys of the set, and the number of its unusable entries, which are left out because jose could verify no token with
+ *         one of them in the set.
+ * Errors: any reason why the set cannot be read, also that it contains no usable key.
  */
 async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {
-  // A dispatcher fits the fetch of its own version of undici, which need not be Node's.
+  // The dispatcher must be of the same version of undici as `fetch`. Node's fetch may have another version.
   const response = await (proxy === null
     ? fetch(url, init)
     : fetchOver(url, { ...init, headers: [...init.headers], dispatcher: proxy }));

@@ -4,7 +4,7 @@ import type { JwksTimes } from './jwks.ts';
 export interface JwtOptions {
   /** The operator's key, used for every caller. */
   readonly subscriptionKey: string;
-  /** Where the issuer's public keys are (a JSON Web Key Set). */
+  /** The address of the issuer's public keys (a JSON Web Key Set). */
   readonly jwksUrl: string;
   /** The required `iss` and `aud` of a token. */
   readonly issuer: string;
@@ -18,7 +18,7 @@ export interface JwtOptions {
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;
   readonly authIdClaim: string;
-  /** The word in a token's scope without which it cannot pay; null (the default): any token can. */
+  /** The word that a token's scope must contain for payments; null (the default): every token may pay. */
   readonly paymentScope?: string | null;
   /** Further claims to pass on, if the token has them as a string or an integer; none by default. */
   readonly claims?: readonly string[];

@@ -20,7 +20,7 @@ import type { JwtOptions, TokenRefusal } from './jwt-options.ts';
 /** The tolerated clock skew, in seconds. */
 const clockSkew = 60;
 
-/** How many verified tokens are kept. */
+/** The number of verified tokens that are kept. */
 const maxVerified = 4096;
 
 /** The maximum number of keys to try for a token that does not name its key. */
@@ -102,9 +102,9 @@ export function authenticateByToken(
   }
 
   /**
-   * The claims of a token whose signature and claims are as expected. The key is the one that the token's `kid` names. Without
-   * a `kid`, or if several keys of the set have this name, keys of the token's algorithm are tried until one verifies
-   * the signature; at most `maxCandidates`.
+   * The claims of a token, if its signature and claims are valid. The key is the one that the token's `kid` names. Without a
+   * `kid`, or if several keys of the set have this name, keys of the token's algorithm are tried until one verifies the
+   * signature; at most `maxCandidates`.
    */
   async function payloadOf(token: string): Promise<JWTPayload> {
     try {
@@ -117,7 +117,7 @@ export function authenticateByToken(
         try {
           return (await jwtVerify(token, key, expected)).payload;
         } catch (reason) {
-          // Claims are looked at only once the signature is verified.
+          // Claims are validated only after the signature.
           if (reason instanceof errors.JWTClaimValidationFailed || reason instanceof errors.JWTExpired)
             throw reason;
         }
@@ -170,7 +170,7 @@ export function authenticateByToken(
 }
 
 /**
- * Refuses an expired token before its key is looked up: an old token with a removed key would otherwise look like one with a
+ * Refuses an expired token before its key is looked up. Otherwise, an old token with a removed key would look like a token with a
  * new key.
  * Errors: JWTExpired; those of a token that cannot be decoded.
  */
@@ -181,14 +181,16 @@ function refuseExpired(token: string): void {
     throw new errors.JWTExpired('the token has expired', payload, 'exp', 'check_failed');
 }
 
-/** The longest token, in characters. With the other headers, a request fits into Node's limit of 16 kB. */
+/**
+ * The maximum length of a token, in characters. A request with such a token and other headers stays within Node's limit of 16 kB.
+ */
 const maxTokenLength = 8192;
 
 class TokenTooLong extends Error {}
 
 /**
- * The token belongs to the holder of a key (`cnf`, RFC 7800). Served as a plain bearer token, it would be anybody's who has it.
- * The message is for its holder.
+ * The token belongs to the holder of a key (`cnf`, RFC 7800). If bankql accepted it as a plain bearer token, anybody who has the
+ * token could use it. The message is for the client.
  */
 class BoundToSender extends Error {
   constructor(cnf: unknown) {
@@ -199,13 +201,13 @@ class BoundToSender extends Error {
   }
 }
 
-/** By the confirmation method in `cnf`. */
+/** The remedies, by the confirmation method in `cnf`. */
 const remedies: Readonly<Record<string, string>> = {
   jkt: ' jkt: DPoP is not read.',
   'x5t#S256': ' x5t#S256: let the proxy verify the token, and use IDENTITY=headers.',
 };
 
-/** Whether this is canonical base64url: no padding, no other alphabet, no stray bits. */
+/** Whether a part is canonical base64url: no padding, no other alphabet, no surplus bits. */
 const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part;
 
 /**
@@ -217,7 +219,7 @@ function isToken(text: string): boolean {
   return parts.length === 3 && parts[0] !== '' && parts[1] !== '' && parts.every(isCanonical);
 }
 
-/** The request's token; null if it has none. A malformed token is '', which fails verification. */
+/** The request's bearer token; null if it has none. A malformed token becomes '', whose verification fails. */
 export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): string | null {
   const values = headerValues(rawHeaders, 'authorization');
   if (values.length === 0) return null;
@@ -262,7 +264,7 @@ function claimText(payload: JWTPayload, name: string): string | undefined {
 const scopesOf = ({ scope, scp }: JWTPayload): readonly unknown[] =>
   [scope, scp].flatMap((words) => (typeof words === 'string' ? words.split(' ') : words));
 
-/** The given claims, as far as the token has them. */
+/** The given claims that the token has. */
 const claimsOf = (payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {

@@ -16,7 +16,8 @@ export interface GraphiQLOptions {
 }
 
 /**
- * Placeholders to be overwritten. With empty headers, the server would also refuse the query for the schema's documentation.
+ * Placeholders, which the person overwrites. With empty headers, the server would refuse even the query for the schema's
+ * documentation.
  */
 const placeholders = {
   'Ocp-Apim-Subscription-Key': 'your subscription key',
@@ -24,7 +25,10 @@ const placeholders = {
   'Auth-ID': 'your id',
 };
 
-/** The page runs only this server's files, and talks only to this server. GraphiQL's editors make their style sheets. */
+/**
+ * The page may run only this server's files, and connect only to this server. Inline styles are allowed, because GraphiQL's
+ * editors create style sheets.
+ */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -46,11 +50,14 @@ function settingsOf(
 ): string {
   const shown = JSON.stringify(headers ?? placeholders, null, 2);
   const settings = { headers: shown, examples, areTestHeaders, explains };
-  // Escaped, so that no text in it can close the surrounding element.
+  // The escape prevents a text in the settings from closing the surrounding element.
   return JSON.stringify(settings).replaceAll('<', '\\u003c');
 }
 
-/** GraphiQL's page. `assets` is where its files are, relative to it: a proxy may have put a path in front of both. */
+/**
+ * Renders GraphiQL's page. `assets` is the path of its files, relative to the page, because a proxy may have put a path in front
+ * of both.
+ */
 const renderPage = (settings: string, assets: string): string => `<!doctype html>
 <html lang="en">
   <head>
@@ -100,7 +107,7 @@ const readBrowserFile = (name: string) => readFile(new URL(`browser/${name}`, im
 export const readExamples = async (): Promise<readonly string[]> =>
   (await readBrowserFile('examples.graphql')).toString().split(/(?<=\n)\n/);
 
-/** Loads and hashes the files. They take 40 MB, and time: it is done once, when somebody asks for the page. */
+/** Loads and hashes the files. This needs 40 MB and time, so it is done once, when the page is first requested. */
 async function loadAssets() {
   const bundle = await import('@graphql-yoga/render-graphiql/graphiql');
   const own = await Promise.all(ownFiles.map(async (name) => [name, await readBrowserFile(name)] as const));
@@ -120,15 +127,15 @@ async function loadAssets() {
 
 const zip = promisify(gzip);
 
-/** By a client's Accept-Encoding. */
+/** Whether a client accepts gzip, by its Accept-Encoding. */
 const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
 
-/** A segment of a path as HTML and a relative URL may contain it. */
+/** A segment of a path, escaped for HTML and a relative URL. */
 const plainSegment = (segment: string) => segment.replaceAll(/[^\w.~%-]/g, encodeURIComponent) || '.';
 
 /**
- * Answers a browser's GET of GraphiQL's page, and of what it loads. `explains`: whether requests may ask for their calls. The
- * page has its own headers for caching and for permitted scripts.
+ * Answers a browser's GET of GraphiQL's page and files. `explains`: whether requests may ask for their calls. The page has its
+ * own headers for caching and for permitted scripts.
  */
 export function createGraphiQL(options: GraphiQLOptions, explains: boolean) {
   let loading: ReturnType<typeof loadAssets> | null = null;
@@ -136,14 +143,14 @@ export function createGraphiQL(options: GraphiQLOptions, explains: boolean) {
     loading ??= loadAssets();
     return loading;
   };
-  /** A requested file is compressed once. */
+  /** The compressed files. A file is compressed at its first request. */
   const zipped = new Map<string, Promise<Buffer<ArrayBuffer>>>();
 
   return {
-    /** `target`: where the browser finds the page. */
+    /** `target`: the request target of the page. */
     async page(target: string): Promise<WholeAnswer> {
       const { hash, examples } = await load();
-      // Relative to the page: a proxy may have put a path in front of both.
+      // Relative to the page, because a proxy may have put a path in front of both.
       const [folder = ''] = /[^/?#]*(?=[?#]|$)/.exec(target) ?? [];
       const headers = {
         'Content-Type': 'text/html; charset=utf-8',

@@ -21,7 +21,7 @@ export interface AnswerBody {
 const without = (kind: AnswerBody['kind']): AnswerBody => ({ kind, value: undefined });
 
 const noContent = 204;
-/** The longest text that is taken for a status, in bytes. */
+/** The maximum length of a text that may be a status, in bytes. */
 const maxStatus = 64;
 
 /**
@@ -53,7 +53,7 @@ export function readBody({
 }
 
 const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
-/** The most levels of an answer: no record has more. */
+/** The maximum depth of an answer. No record is deeper. */
 const maxLevels = 64;
 
 /**

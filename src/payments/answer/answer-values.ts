@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { withoutHeadOffice } from '../../bank/ids.ts';
 import { numberParts, plainDecimal } from '../../contract/decimal.ts';
 import { isObject } from '../../is-object.ts';
-import type { PaymentRecord } from '../record.ts';
+import type { PaymentRecord } from '../payment-record.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold } from './payment-words.ts';
 
@@ -43,9 +43,6 @@ export function decimal(text: string): string | null {
   return `${sign}${whole}.${fraction}`;
 }
 
-/** The amount is negative in the payer's transaction. */
-export const withoutSign = (value: unknown): unknown => scalarOf(value)?.replace(/^-/, '') ?? value;
-
 /** Whether a value is the one that was sent; null if one of them is missing. */
 export function isSame(value: unknown, own: string | null, read: Read): boolean | null {
   const text = scalarOf(value);
@@ -79,20 +76,23 @@ interface ReceiptOptions {
   readonly bankWords: BankWords;
 }
 
-/** The texts of a request that a bank may repeat, but not as the id that it gives to the payment. */
-const sentTexts = ({ sent }: ReceiptOptions): (string | null)[] => [
-  ...[sent.bankId, sent.accountId, sent.toBankId, sent.toAccountId, sent.currency, sent.description],
-  ...sent.others,
+/** The ids of a request that a bank may repeat, in whatever text. */
+export const sentIds = ({ bankId, accountId, toBankId, toAccountId, others }: Sent): (string | null)[] => [
+  ...[bankId, accountId, toBankId, toAccountId],
+  ...others,
 ];
 
 /** Whether a value is an id, or a list of ids, that the bank has chosen: not one that was sent, and not one of the operator's words. */
-export function isReceipt(value: unknown, options: ReceiptOptions, isTrackIdReceipt = false): boolean {
+export function isReceipt(
+  value: unknown,
+  { sent, bankWords }: ReceiptOptions,
+  isTrackIdReceipt = false,
+): boolean {
   if (!isId(value)) return false;
-  const { amount, trackId } = options.sent;
-  const sent = isTrackIdReceipt ? sentTexts(options) : [...sentTexts(options), trackId];
+  const texts = [...sentIds(sent), sent.currency, sent.description, isTrackIdReceipt ? null : sent.trackId];
   return [value].flat().every((id) => {
-    const isSent = sent.some((text) => isSame(id, text, idText)) || isSame(id, amount, decimal);
-    return !isSent && words.taughtMeaning(scalarOf(id) ?? '', options.bankWords) !== 'rejected';
+    const isSent = texts.some((text) => isSame(id, text, idText)) || isSame(id, sent.amount, decimal);
+    return !isSent && words.taughtMeaning(scalarOf(id) ?? '', bankWords) !== 'rejected';
   });
 }
 

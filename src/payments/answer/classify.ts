@@ -6,7 +6,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { isObject } from '../../is-object.ts';
 import { type AnswerBody, readBody } from './answer-body.ts';
 import { isEmptyContainer } from './answer-values.ts';
-import type { ReadOptions } from './known-members.ts';
+import type { About } from './facts.ts';
 import * as words from './payment-words.ts';
 import { fold } from './payment-words.ts';
 import { readRefusal } from './refusal-answer.ts';
@@ -53,7 +53,7 @@ export interface StrangeAnswer extends UnknownAnswer {
   readonly text: string | null;
 }
 
-interface ClassifyOptions extends Omit<ReadOptions, 'now' | 'isLong'> {
+interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'> {
   /** The answers of gateways in front of the bank (default: those that are known without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
@@ -75,7 +75,8 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   const { status } = response;
   const bankWords = bankWordsFor(given.operation, given.bankWords);
   const isLong = response.body.length > maxErrorLength;
-  const options = { ...given, bankWords, isLong, now: given.now ?? Date.now() };
+  const read = { bankWords, isLong, isEntry: false, stated: null, now: given.now ?? Date.now() };
+  const options = { ...given, ...read };
   // In another charset the same bytes may say something else.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
@@ -102,7 +103,7 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
 function classifySuccess(
   response: Answered,
   said: AnswerBody,
-  options: ClassifyOptions & ReadOptions,
+  options: ClassifyOptions & About,
 ): PaymentVerdict {
   const { status } = response;
   const { operation, bankWords, secrets } = options;

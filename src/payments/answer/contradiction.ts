@@ -1,13 +1,9 @@
-import { isEmptyContainer, isEmptyText, type Sent, scalarOf } from './answer-values.ts';
+import { isEmptyContainer, isEmptyText, scalarOf } from './answer-values.ts';
+import { type About, type Fact, factsIn } from './facts.ts';
 import * as words from './payment-words.ts';
-import { type BankWords, fold, type Meaning, meaningOf } from './payment-words.ts';
+import { type Meaning, meaningOf } from './payment-words.ts';
 
 /** Members that bankql does not know cannot decide, but they may say that another member is wrong. */
-
-interface ContradictionOptions {
-  readonly bankWords: BankWords;
-  readonly sent: Sent;
-}
 
 /** A text, a number or a boolean. */
 const plain = (value: unknown): string =>
@@ -18,43 +14,27 @@ const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(valu
 const isNoFailure = (value: unknown): boolean =>
   isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));
 
-/** Whether a member, or anything inside it, speaks against an outcome. */
-export function contradicts(
-  [name, value]: readonly [name: string, value: unknown],
-  outcome: Meaning,
-  options: ContradictionOptions,
-): boolean {
-  const folded = fold(name);
-  if (outcome !== 'rejected' && words.failureName.test(folded)) return !isNoFailure(value);
-  if (typeof value === 'object' && value !== null) {
-    const isList = Array.isArray(value);
-    return Object.entries(value).some(([part, member]) =>
-      contradicts([isList ? name : part, member], outcome, options),
-    );
-  }
+/** Whether anything in an object or a list speaks against an outcome. */
+export function contradicts(members: object, outcome: Meaning, about: About): boolean {
+  const isOpen = ({ name }: Fact) => outcome === 'rejected' || !words.failureName.test(name);
+  return factsIn(members, isOpen).some((fact) => isAgainst(fact, outcome, about));
+}
+
+function isAgainst({ name, value }: Fact, outcome: Meaning, { bankWords, sent }: About): boolean {
+  if (outcome !== 'rejected' && words.failureName.test(name)) return !isNoFailure(value);
   const text = scalarOf(value) ?? '';
-  const meaning = meaningOf(text, options.bankWords, true);
-  const isStatus = words.statusName.test(folded);
-  const isOwn = folded === 'description' && value === options.sent.description;
+  const meaning = meaningOf(text, bankWords, true);
+  const isStatus = words.statusName.test(name);
+  const isOwn = name === 'description' && value === sent.description;
   if (outcome === 'rejected') {
-    if (words.successName.test(folded)) return isYes(value);
-    return (isStatus && meaning === 'accepted') || (!isOwn && speaksOfExecution(text, options.bankWords));
+    if (words.successName.test(name)) return isYes(value);
+    return (isStatus && meaning === 'accepted') || (!isOwn && words.speaksOfExecution(text, bankWords));
   }
   // A word that is neither yes nor that of a success may be a no in any language.
   const isOtherWord = /^\p{L}+$/u.test(text) && !isYes(value) && meaning !== 'done';
-  if (words.successName.test(folded) && (isNo(value) || isOtherWord)) return true;
+  if (words.successName.test(name) && (isNo(value) || isOtherWord)) return true;
   // Zero is the code of a success in some banks.
   if (isStatus && isNo(value) && text !== '0') return true;
-  if ((isStatus || words.codeName.test(folded)) && /^[45]\d\d$/.test(text)) return true;
-  return !isOwn && words.speaksAgainst(text, outcome, options.bankWords);
-}
-
-/** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
-export function speaksOfExecution(said: string, bankWords: BankWords): boolean {
-  if (words.taughtMeaning(said, bankWords) === 'rejected') return false;
-  if (said.length > words.maxRead) return true;
-  const single = words.wordsOf(said);
-  if (single.some(words.isDuplicateWord)) return true;
-  const isDone = (word: string) => meaningOf(word, bankWords, false) === 'done';
-  return single.some(isDone) && !single.some(words.isNoWord);
+  if ((isStatus || words.codeName.test(name)) && /^[45]\d\d$/.test(text)) return true;
+  return !isOwn && words.speaksAgainst(text, outcome, bankWords);
 }

@@ -94,7 +94,7 @@ const noWords = setOf(`no not ko nok nack nak never cannot unable without imposs
   wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
   reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
   AM05 DUPL`);
-export const isNoWord = (word: string): boolean => noWords.has(fold(word));
+const isNoWord = (word: string): boolean => noWords.has(fold(word));
 /** Words with which a text says that a payment still waits. */
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
@@ -119,7 +119,7 @@ const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
 
 /** Longer texts are not read, so that they may say anything. */
-export const maxRead = 4000;
+const maxRead = 4000;
 
 /** Whether a text, or a part of it, is that of a failure or a denial or, for an outcome that is done, of a pending payment. */
 export function speaksAgainst(said: string, outcome: Meaning, words: BankWords): boolean {
@@ -135,13 +135,21 @@ export function speaksAgainst(said: string, outcome: Meaning, words: BankWords):
   return [text, ...clausesOf(text), ...single, ...pairs].some((part) => isAgainst(part, outcome, words));
 }
 
-function isAgainst(part: string, outcome: Meaning, { done, rejected }: BankWords): boolean {
+/** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
+export function speaksOfExecution(said: string, words: BankWords): boolean {
+  if (taughtMeaning(said, words) === 'rejected') return false;
+  if (said.length > maxRead) return true;
+  const single = wordsOf(said);
+  if (single.some(isDuplicateWord)) return true;
+  return single.some((word) => meaningOf(word, words, false) === 'done') && !single.some(isNoWord);
+}
+
+function isAgainst(part: string, outcome: Meaning, words: BankWords): boolean {
   const folded = fold(part);
-  if (done.has(folded)) return false;
-  const meaning = rejected.has(folded) ? 'rejected' : statusWords.get(folded);
+  const meaning = meaningOf(folded, words, false);
+  if (meaning === 'done' || meaning === 'rejected') return meaning === 'rejected';
   const isWaiting = meaning === 'accepted' || waitingWords.has(folded);
-  if (meaning === 'rejected' || (outcome === 'done' && isWaiting)) return true;
-  return noWords.has(folded) || codeTexts.has(folded);
+  return (outcome === 'done' && isWaiting) || noWords.has(folded) || codeTexts.has(folded);
 }
 
 const clausesOf = (text: string): string[] => text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
@@ -176,7 +184,7 @@ const codeTexts: ReadonlyMap<string, string> = new Map(
 /** Codes of duplicates: the bank has the payment already, and may have executed it. */
 export const duplicateCodes = setOf('AM05 DUPL');
 /** Whether a word says that the payment was made before. */
-export const isDuplicateWord = (word: string): boolean =>
+const isDuplicateWord = (word: string): boolean =>
   duplicateCodes.has(fold(word)) || /^(?:already|duplicat.*)$/.test(fold(word));
 /** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
 const neutralTexts =

@@ -43,7 +43,7 @@ export function toStoredResponse(
     }
     return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
-  // Only one record can be the receipt of this payment: of several, it is not known which one is.
+  // Only a single record can be the receipt of this payment: of several records, it is unknown which one is.
   const [receipt = null, ...others] = records;
   if (others.length > 0 || !hasMembers(receipt)) return null;
   const text = write(receipt, secrets);
@@ -68,7 +68,7 @@ export function readStoredResponse<T extends Operation>(
   try {
     return validateResponse(operation, parseExactJson(text), { operation: operation.id }, onDrift).answer;
   } catch {
-    // The payment's outcome stands, even if the bank's answer is malformed.
+    // The payment's outcome is valid, even if the bank's answer is malformed.
     return null;
   }
 }

@@ -1,24 +1,28 @@
 import { isObject } from '../../is-object.ts';
 import type { AnswerBody } from './answer-body.ts';
 import {
-  bankCode,
   decimal,
   idText,
   isEmptyContainer,
   isEmptyText,
-  isOwnDate,
   isReceiptMember,
   isSame,
   type Sent,
   scalarOf,
-  withoutSign,
 } from './answer-values.ts';
 import { contradicts } from './contradiction.ts';
-import { type About, isKnown, isReasonName, type ReadOptions } from './known-members.ts';
-import * as words from './payment-words.ts';
-import { fold, type Meaning, meaningOf } from './payment-words.ts';
+import {
+  type About,
+  type Fact,
+  isKnown,
+  meaningsIn,
+  recordFacts,
+  repetitionAt,
+  statusMeaning,
+} from './facts.ts';
+import { fold, type Meaning } from './payment-words.ts';
 
-/** A success is understood if every member is known, and it needs evidence that is about this payment. */
+/** A success is understood if every fact is known, and it needs evidence that is about this payment. */
 
 /** The meaning of an answer, and its members that are not known. */
 export interface Finding {
@@ -36,88 +40,48 @@ export const finding = (
   code: string | undefined = undefined,
 ): Finding => ({ meaning, names, hint, code });
 
-type Members = Readonly<Record<string, unknown>>;
-export type Member = readonly [name: string, value: unknown];
+export const pathOf = ({ path }: Pick<Fact, 'path'>): string => path.join('.');
 
-export function readSuccess({ kind, value }: AnswerBody, options: ReadOptions): Finding {
-  const isRequest = options.operation.envelope !== null;
-  const about: About = { ...options, isRequest, isEntry: false, stated: null };
+export function readSuccess({ kind, value }: AnswerBody, about: About): Finding {
   if (kind === 'empty') return finding('done');
-  if (typeof value === 'string') return finding(meaningOf(value, options.bankWords, isRequest));
-  if (isRequest) return readRequests(value, about);
+  if (typeof value === 'string') return finding(statusMeaning(value, about));
+  if (about.operation.envelope !== null) return readRequests(value, about);
   if (!isObject(value)) return finding(null);
-  return isEmptyContainer(value) ? finding('done') : readObject(value, about);
+  return isEmptyContainer(value) ? finding('done') : readRecord(value, about);
 }
 
-/** Reads an object. It decides only if every member is known. */
-function readObject(object: Members, about: About): Finding {
-  const members = Object.entries(object);
-  const statuses = members.flatMap((member) => statusesIn(member, about));
-  const meanings = meaningsIn(members, about);
+/** Reads a record. It decides only if every fact is known. */
+function readRecord(record: object, about: About): Finding {
+  const facts = recordFacts(record);
+  const outside = facts.filter(({ path }) => path.length === 1);
+  const meanings = meaningsIn(facts, about);
   const [stated = null] = meanings.every((meaning) => meaning === meanings[0]) ? meanings : [];
-  const strange = members.filter(([name, value]) => !isKnown(fold(name), value, { ...about, stated }));
-  const names = strange.flatMap(([name, value]) => pathsOf(name, value));
+  const names = facts.filter((fact) => !isKnown(fact, { ...about, stated })).flatMap(pathsOf);
   const isAccepted =
     meanings.includes('accepted') &&
     meanings.every((meaning) => meaning === 'accepted' || meaning === 'done');
-  if (isAccepted && !speaksOfFailure(object, about)) return finding('accepted', names);
-  const hasReceipt = members.some(([name, value]) => isReceiptMember(fold(name), value, about));
-  const hasEvidence = isOfAnother(object, about.sent)
+  if (isAccepted && !speaksOfFailure(record, about)) return finding('accepted', names);
+  const hasReceipt = outside.some(({ place, value }) => isReceiptMember(place, value, about));
+  const hasEvidence = isOfAnother(facts, about.sent)
     ? hasReceipt && meanings.length > 0
-    : hasReceipt || statuses.length > 0;
+    : hasReceipt || meaningsIn(outside, about).length > 0;
   const isProven = names.length === 0 && hasEvidence && (stated !== null || meanings.length === 0);
   return finding(isProven ? (stated ?? 'done') : null, names);
 }
-
-export const statusMeaning = (value: unknown, { bankWords, isRequest }: About): Meaning | null =>
-  meaningOf(scalarOf(value) ?? '', bankWords, isRequest);
-
-/** The meanings of a member that is a status. A code or a message counts as a status if the operator lists its value. */
-function statusesIn([name, value]: Member, about: About): (Meaning | null)[] {
-  const folded = fold(name);
-  if (words.statusName.test(folded)) return [statusMeaning(value, about)];
-  const taught = isReasonName(folded)
-    ? words.taughtMeaning(scalarOf(value) ?? '', about.bankWords)
-    : undefined;
-  return taught === undefined ? [] : [taught];
-}
-
-/** The meanings of all statuses. A Transaction has its id on the outside and its status in its details. */
-export const meaningsIn = (members: readonly Member[], about: About): (Meaning | null)[] =>
-  members.flatMap(([name, value]) => {
-    const inside = fold(name) === 'details' ? foldedOf(value) : {};
-    const more = 'status' in inside ? [statusMeaning(inside.status, about)] : [];
-    return [...statusesIn([name, value], about), ...more];
-  });
 
 /**
  * Whether a record may be another payment's: it names another counterparty, by an id that is not the payee's account number, and repeats
  * neither the payee nor the amount.
  */
-function isOfAnother(object: Members, sent: Sent): boolean {
-  const { otheraccount, ...record } = foldedOf(object);
-  const named = isObject(otheraccount) ? Object.values(otheraccount) : [otheraccount];
-  const isNamed = named.some((id) => !isEmptyText(id));
-  const isPayee = [named].flat().some((id) => isSame(id, sent.toAccountId, idText));
-  const body = foldedOf(record.body);
-  const { value } = foldedOf(record.details);
-  const amounts = [record.amount, foldedOf(record.value).amount, foldedOf(body.value).amount];
-  const isRepeated =
-    [record.to, body.to].some((to) => isSame(foldedOf(to).accountid, sent.toAccountId, idText)) ||
-    [...amounts, withoutSign(foldedOf(value).amount)].some((text) => isSame(text, sent.amount, decimal));
-  return isNamed && !isPayee && !isRepeated;
-}
-
-/** Whether a member says for certain that the record is another payment's: by its payer or the time of its creation. */
-export function namesAnother([name, value]: Member, sent: Sent): boolean {
-  const folded = fold(name);
-  if (words.creationName.test(folded)) return isOwnDate(value, sent.createdAt) === false;
-  if (folded === 'bankid') return isSame(value, sent.bankId, bankCode) === false;
-  if (folded === 'thisaccount' && isObject(value)) {
-    const { id, accountid = id, bankid } = foldedOf(value);
-    return namesAnother(['accountid', accountid], sent) || namesAnother(['bankid', bankid], sent);
-  }
-  return /^(?:accountid|thisaccount)$/.test(folded) && isSame(value, sent.accountId, idText) === false;
+function isOfAnother(facts: readonly Fact[], sent: Sent): boolean {
+  const named = facts.filter(
+    ({ place, value }) => /^otheraccount(?:_|$)/.test(place) && !isEmptyText(value) && !isObject(value),
+  );
+  const isPayee = named.some(({ value }) => isSame(value, sent.toAccountId, idText));
+  const isRepeated = facts
+    .map((fact) => repetitionAt(fact, sent))
+    .some((found) => found?.isSame && /^(?:toAccountId|amount)$/.test(found.what));
+  return named.length > 0 && !isPayee && !isRepeated;
 }
 
 /** The folded name of the list of transaction requests. */
@@ -131,19 +95,19 @@ function readRequests(value: unknown, about: About): Finding {
   const own = ownEntry(Array.isArray(listed) ? listed : [listed], about.sent);
   if (own === undefined) {
     const isAccepted =
-      key === undefined && isObject(value) && readObject(value, about).meaning === 'accepted';
+      key === undefined && isObject(value) && readRecord(value, about).meaning === 'accepted';
     return finding(isAccepted ? 'accepted' : null, key === undefined ? Object.keys(around) : [key]);
   }
-  const found = readObject(own, { ...about, isEntry: true });
+  const found = readRecord(own, { ...about, isEntry: true });
   // Members next to the list are about the whole answer.
   const { [key ?? '']: _, ...rest } = key === undefined ? {} : around;
-  const whole = isEmptyContainer(rest) ? finding('done') : readObject(rest, about);
+  const whole = isEmptyContainer(rest) ? finding('done') : readRecord(rest, about);
   const isWhole = whole.names.length === 0 && (whole.meaning ?? 'done') === 'done';
   return finding(isWhole ? found.meaning : null, [...whole.names, ...found.names]);
 }
 
 /** The one entry that repeats the payment, while all others differ from it; undefined if there is none. */
-function ownEntry(entries: readonly unknown[], sent: Sent): Members | undefined {
+function ownEntry(entries: readonly unknown[], sent: Sent): object | undefined {
   if (!entries.every(isObject)) return undefined;
   const compared = entries.map((entry) => [entry, repeatsPayment(entry, sent)] as const);
   const own = compared.filter(([, isRepeated]) => isRepeated !== false);
@@ -154,36 +118,29 @@ function ownEntry(entries: readonly unknown[], sent: Sent): Members | undefined 
  * Whether an entry repeats the payee and all that was sent of amount and currency; false if it names others, null if it does not
  * name them. Without a payment, as in `bankql payments explain`, it has to name a payee.
  */
-function repeatsPayment(entry: Members, { toAccountId, toBankId, amount, currency }: Sent): boolean | null {
-  const body = foldedOf(foldedOf(entry).body);
-  const to = foldedOf(body.to);
-  const value = foldedOf(body.value);
-  const account =
-    toAccountId === null ? !isEmptyText(to.accountid) || null : isSame(to.accountid, toAccountId, idText);
+function repeatsPayment(entry: object, sent: Sent): boolean | null {
+  const facts = new Map(recordFacts(entry).map((fact) => [fact.place, fact]));
+  const compared = (place: string): boolean | null => {
+    const fact = facts.get(place);
+    return (fact && repetitionAt(fact, sent)?.isSame) ?? null;
+  };
+  const payee = facts.get('body_to_accountid')?.value;
+  const isPayee = sent.toAccountId === null ? !isEmptyText(payee) || null : compared('body_to_accountid');
   // An amount in an unknown form may be this one.
-  const isAmount =
-    decimal(scalarOf(value.amount) ?? '') === null ? null : isSame(value.amount, amount, decimal);
-  const isCurrency = isSame(value.currency, currency, idText);
-  if ([account, isAmount, isCurrency, isSame(to.bankid, toBankId, bankCode)].includes(false)) return false;
-  return (account && (isAmount || amount === null) && (isCurrency || currency === null)) || null;
+  const isNumber = decimal(scalarOf(facts.get('body_value_amount')?.value) ?? '') !== null;
+  const isAmount = isNumber ? compared('body_value_amount') : null;
+  const isCurrency = compared('body_value_currency');
+  if ([isPayee, isAmount, isCurrency, compared('body_to_bankid')].includes(false)) return false;
+  return (isPayee && (isAmount || sent.amount === null) && (isCurrency || sent.currency === null)) || null;
 }
 
-const foldedOf = (value: unknown): Members =>
-  isObject(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, member]) => [fold(name), member]))
-    : {};
+/** The paths of a fact, at least one: the members of its object, or of the first object of its list. */
+function pathsOf({ path, value }: Fact): string[] {
+  const [inner] = [value].flat();
+  const parts = isObject(inner) && !isEmptyContainer(inner) ? Object.keys(inner) : [];
+  return parts.length === 0 ? [pathOf({ path })] : parts.map((part) => pathOf({ path: [...path, part] }));
+}
 
-/** Whether a member of an object, or a value that is no object, speaks of a failure. */
-export const speaksOfFailure = (value: unknown, options: ReadOptions): boolean =>
-  options.isLong ||
-  Object.entries(isObject(value) ? value : { value }).some((member) =>
-    contradicts(member, 'accepted', options),
-  );
-
-/** The paths of a member, at least one: the members of its object, or of the first object of its list. */
-const pathsOf = (name: string, value: unknown): string[] => {
-  const inner: unknown = Array.isArray(value) ? value[0] : value;
-  return isObject(inner) && !isEmptyContainer(inner)
-    ? Object.keys(inner).map((part) => `${name}.${part}`)
-    : [name];
-};
+/** Whether an object, or a value that is none, speaks of a failure. */
+export const speaksOfFailure = (value: unknown, about: About): boolean =>
+  about.isLong || contradicts(isObject(value) ? value : { value }, 'accepted', about);

@@ -1,19 +1,21 @@
 import type { Operation } from '../../contract/operation.ts';
+import { isObject } from '../../is-object.ts';
 import type { AnswerBody } from './answer-body.ts';
-import { isEmptyContainer, isReceipt, scalarOf } from './answer-values.ts';
+import { isEmptyContainer, isOwnDate, isReceipt, type Sent, scalarOf } from './answer-values.ts';
 import { contradicts } from './contradiction.ts';
-import { type About, isKnown, type ReadOptions } from './known-members.ts';
+import {
+  type About,
+  type Fact,
+  factsIn,
+  isKnown,
+  meaningsIn,
+  recordFacts,
+  repetitionAt,
+  statusMeaning,
+} from './facts.ts';
 import * as words from './payment-words.ts';
 import { type BankWords, fold, type Meaning } from './payment-words.ts';
-import {
-  type Finding,
-  finding,
-  type Member,
-  meaningsIn,
-  namesAnother,
-  requestsName,
-  statusMeaning,
-} from './success-answer.ts';
+import { type Finding, finding, pathOf, requestsName } from './success-answer.ts';
 
 /** A success that is decided by the values at the operator's paths. */
 
@@ -32,31 +34,40 @@ export function bankWordsFor({ envelope }: Operation, words: BankWords): BankWor
 export const isTaught = ({ statusPath, receiptPath }: BankWords): boolean =>
   statusPath !== undefined || receiptPath !== undefined;
 
-export function readPaths({ value }: AnswerBody, options: ReadOptions): Finding {
-  const { statusPath, receiptPath, neutralPaths = [] } = options.bankWords;
-  if (options.isLong) return finding(null, [], 'none: the answer is longer than 64 kB');
+export function readPaths({ value }: AnswerBody, given: About): Finding {
+  const { statusPath, receiptPath, neutralPaths = [] } = given.bankWords;
+  if (given.isLong) return finding(null, [], 'none: the answer is longer than 64 kB');
   const root = neutralPaths.reduce(without, value);
-  const isRequest = options.operation.envelope !== null;
-  const about: About = { ...options, isRequest, isEntry: isRequest, stated: null };
+  const about: About = { ...given, isEntry: given.operation.envelope !== null };
   const meaning = statusPath === undefined ? 'done' : meaningAt(valueAt(root, statusPath), about);
   if (meaning === null)
     return finding(null, [nameOf(statusPath)], 'BANK_PAYMENT_DONE or BANK_PAYMENT_REJECTED');
-  const beside = membersBeside(root, [statusPath ?? [], receiptPath ?? []]);
-  const against = beside.filter(
-    ({ member }) => contradicts(member, meaning, options) || namesAnother(member, options.sent),
-  );
-  // The value at the status' path is the evidence, so the members beside it may be unknown.
-  const strange = statusPath === undefined ? beside.filter(isStrange(beside, about)) : [];
-  if (
-    meaning === 'done' &&
-    receiptPath !== undefined &&
-    !isReceipt(valueAt(root, receiptPath), options, true)
-  )
+  const isReceiptMissing =
+    meaning === 'done' && receiptPath !== undefined && !isReceipt(valueAt(root, receiptPath), about, true);
+  if (isReceiptMissing)
     return finding(null, [nameOf(receiptPath)], 'BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS');
-  const names = [...new Set([...against, ...strange])].map(({ path }) => nameOf(path));
-  return names.length === 0
-    ? finding(meaning, names)
-    : finding(null, names, 'BANK_PAYMENT_NEUTRAL or BANK_PAYMENT_STATUS');
+  // Each is read as if it stood alone.
+  const beside = factsBeside(root, [statusPath ?? [], receiptPath ?? []]).map(({ path, value: member }) => {
+    const key = path.at(-1) ?? '';
+    return { path, folded: fold(key), alone: { [key]: member }, facts: recordFacts({ [key]: member }) };
+  });
+  const meanings = meaningsIn(
+    beside.flatMap(({ facts }) => facts),
+    about,
+  );
+  const isDone = meanings.length > 0 && meanings.every((each) => each === 'done');
+  const around: About = { ...about, stated: isDone ? 'done' : null };
+  const wrong = beside.filter(({ folded, alone, facts }) => {
+    const isOfAnother = facts.some((fact) => namesAnother(fact, about.sent));
+    if (isOfAnother || contradicts(alone, meaning, about)) return true;
+    // The value at the status' path is the evidence, so the members beside it may be unknown.
+    if (statusPath !== undefined || words.failureName.test(folded)) return false;
+    const isYes = words.successName.test(folded) && Object.values(alone)[0] === true;
+    return !isYes && !facts.every((fact) => isKnown(fact, around));
+  });
+  return wrong.length === 0
+    ? finding(meaning)
+    : finding(null, wrong.map(pathOf), 'BANK_PAYMENT_NEUTRAL or BANK_PAYMENT_STATUS');
 }
 
 const nameOf = (path: Path = []): string => path.join('.');
@@ -67,36 +78,21 @@ const meaningAt = (value: unknown, about: About): Meaning | null =>
     ? (words.taughtMeaning(String(value), about.bankWords) ?? null)
     : statusMeaning(value, about);
 
-/** A member that lies beside the paths, and its own path. */
-interface Beside {
-  readonly path: Path;
-  readonly member: Member;
-}
-
 /** The members of the objects and lists on the way to the paths. */
-function membersBeside(value: unknown, paths: readonly Path[], at: Path = []): Beside[] {
-  const ways = paths.filter((path) => path.length > 0);
-  if (typeof value !== 'object' || value === null || ways.length === 0) return [];
-  return Object.entries(value).flatMap(([key, member]): Beside[] => {
-    const path = [...at, key];
-    const inner = ways.filter(([first]) => first === key).map(([, ...rest]) => rest);
-    return inner.length === 0 ? [{ path, member: [key, member] }] : membersBeside(member, inner, path);
-  });
+function factsBeside(value: unknown, paths: readonly Path[]): Fact[] {
+  const isOnTheWay = ({ path }: Fact, beyond: number) =>
+    paths.some((way) => way.length >= path.length + beyond && path.every((part, at) => part === way[at]));
+  if (typeof value !== 'object' || value === null || paths.every((path) => path.length === 0)) return [];
+  return factsIn(value, (fact) => isOnTheWay(fact, 1)).filter((fact) => !isOnTheWay(fact, 0));
 }
 
-/** Whether a member is neither known nor empty. Statuses have to agree that the payment is done. */
-function isStrange(beside: readonly Beside[], about: About): (one: Beside) => boolean {
-  const meanings = meaningsIn(
-    beside.map(({ member }) => member),
-    about,
-  );
-  const isDone = meanings.length > 0 && meanings.every((meaning) => meaning === 'done');
-  return ({ member: [name, value] }) => {
-    const folded = fold(name);
-    // Whether they speak of a failure is asked for all members.
-    if (words.failureName.test(folded) || (words.successName.test(folded) && value === true)) return false;
-    return !isKnown(folded, value, { ...about, stated: isDone ? 'done' : null });
-  };
+/** Whether a fact says for certain that the record is another payment's: by its payer or the time of its creation. */
+function namesAnother(fact: Fact, sent: Sent): boolean {
+  const { place, value } = fact;
+  if (words.creationName.test(place)) return isOwnDate(value, sent.createdAt) === false;
+  const isPayer = /^(?:accountid|bankid|thisaccount(?:_|$))/.test(place);
+  const isNothing = place === 'thisaccount' && isObject(value);
+  return isPayer && !isNothing && repetitionAt(fact, sent)?.isSame === false;
 }
 
 const valueAt = (root: unknown, path: Path): unknown =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PaymentState } from '../record.ts';
+import type { PaymentState } from '../payment-record.ts';
 import { type PaymentQuery, StoreUnavailable } from './store.ts';
 
 /**
@@ -9,9 +9,9 @@ import { type PaymentQuery, StoreUnavailable } from './store.ts';
 export interface StoreDriver {
   /** The secret under which callers are hashed, in hexadecimal. It was created with the store. */
   readonly secret: string;
-  /** Why payments are refused although the database answers: it is another server, or may have lost records. Null otherwise. */
+  /** Why payments are refused although the database answers: it is another server, or may have lost records. Otherwise null. */
   readonly loss: string | null;
-  /** How long after a WriteUncertain the write may still be committed, in milliseconds. */
+  /** The time after a WriteUncertain within which the write may still be committed, in milliseconds. */
   readonly uncertainMs: number;
   /**
    * Inserts a row unless there is one with its id. Its `created_at` and `updated_at` become the database's time, its `lease_until`
@@ -41,7 +41,7 @@ export interface StoreDriver {
   count(): Promise<RowCounts>;
   /** Deletes some of the finished rows whose last change was before this time. Shape: how many; 0 if none is left. */
   purge(before: number): Promise<number>;
-  /** An operator continues with this database although it may have lost records; `loss` is null from then on. */
+  /** Records that an operator continues with this database although it may have lost records; `loss` is null from then on. */
   acceptLoss(acceptedBy: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export interface RowChange {
   /** Unique to each write, so that two writes of one row are never taken for each other. */
   readonly version: string;
   readonly state: PaymentState;
-  /** The record, and `awaited` (see HeldPayment), as JSON. The columns' times replace those in it. */
+  /** The record, and `awaited` (see HeldPayment), as JSON. The values of the columns for times replace those in the JSON. */
   readonly json: string;
 }
 
@@ -70,7 +70,7 @@ export interface NewRow extends RowChange {
   readonly lease_ms: number;
 }
 
-/** Servers give large numbers as texts. */
+/** Servers return large numbers as texts. */
 const number = z.coerce.number();
 
 export const storedRow = z.object({
@@ -87,7 +87,7 @@ export const storedRow = z.object({
   created_at: number,
   updated_at: number,
   lease_until: number,
-  /** When the database read the row. */
+  /** The database's time at which the row was read. */
   now: number,
 });
 /** A row as it is read. */
@@ -97,9 +97,9 @@ export const rowCounts = z.object({
   pending: number,
   /** Rows that are UNKNOWN, or PENDING after the end of their lease. */
   unknown: number,
-  /** When the newest record began; null if there is no record. */
+  /** The time at which the newest record began; null if there is no record. */
   newestAt: number.nullable(),
-  /** When the newest finished record ended; null if there is none. */
+  /** The time at which the newest finished record ended; null if there is none. */
   newestEndAt: number.nullable(),
   now: number,
 });

@@ -6,7 +6,7 @@ import { type AskRows, driverOver } from './sqlite/sqlite-driver.ts';
 import type { OnStoreEvent, PaymentStore } from './store.ts';
 
 interface MemoryStoreOptions {
-  /** How long a DONE or REJECTED record is kept after its last change. */
+  /** The time for which a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
   readonly onEvent?: OnStoreEvent | undefined;
   /** Milliseconds since 1970. */

@@ -4,7 +4,7 @@ export const missingStore = (shown: string): Error =>
     `There is no payment store at ${shown}: without the records of earlier payments their idempotency keys are free again, and payments may be sent twice. If it is a new store, make it with \`bankql payments init\`; if not, put the backup back, or mount the volume that holds it.`,
   );
 
-/** The error for something at this address that is not a usable store. `reason`: what was found. */
+/** The error for an address at which there is no usable store. `reason`: a description of what is there. */
 export const otherStore = (shown: string, reason: string): Error =>
   new Error(`The payment store ${shown} cannot be used: ${reason}.`);
 

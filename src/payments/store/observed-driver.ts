@@ -45,7 +45,7 @@ export function observeDriver(
     failedAt = clock();
     if (awaySince !== null || isClosing) return;
     awaySince = failedAt;
-    // Without payments nothing else would notice the recovery.
+    // Without payments, only this probe notices the recovery.
     probe = setInterval(() => void count().catch(() => {}), retryMs).unref();
     observer.onStoreAway(reason);
   }

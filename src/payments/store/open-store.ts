@@ -7,7 +7,7 @@ import type { OnStoreEvent, PaymentStore } from './store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
 
 interface OpenStoreOptions {
-  /** How long a DONE or REJECTED record is kept after its last change, in milliseconds. */
+  /** The time for which a DONE or REJECTED record is kept after its last change, in milliseconds. */
   readonly retentionMs: number;
   /** Whether a PostgreSQL server is accepted that may forget payments. False by default. */
   readonly allowVolatile?: boolean;
@@ -19,16 +19,16 @@ interface OpenStoreOptions {
   readonly mustBeWritable?: boolean;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs?: number;
-  /** How long the start waits for another process's lock on a file, in milliseconds. */
+  /** The time for which the start waits for another process's lock on a file, in milliseconds. */
   readonly startTimeoutMs?: number;
   readonly onEvent?: OnStoreEvent | undefined;
-  /** Told of the database's calls and outages. */
+  /** Receives the database's calls and outages. */
   readonly observer?: StoreObserver;
 }
 
 /**
- * How long a payment may wait for a file on a slow disk. A payment waits twice, and has to end before its lease is
- * over. PostgreSQL has limits of its own.
+ * The time for which a payment may wait for a file on a slow disk, in milliseconds. A payment waits twice, and has to end before
+ * its lease is over. PostgreSQL has its own limits.
  */
 const fileTimeoutMs = 4_000;
 /** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */
@@ -82,7 +82,7 @@ export async function initStore(url: string): Promise<{ readonly shown: string; 
   const address = readStoreUrl(url);
   const shown = shownStoreUrl(url, '***');
   if (address.kind === 'postgres') {
-    const { initPostgres } = await import('./postgres/server.ts');
+    const { initPostgres } = await import('./postgres/postgres-server.ts');
     return { shown, isNew: await initPostgres(address.address) };
   }
   const isNew = address.kind !== 'sqlite' || !statSync(address.path, { throwIfNoEntry: false })?.size;
@@ -95,7 +95,7 @@ export async function initStore(url: string): Promise<{ readonly shown: string; 
   return { shown, isNew };
 }
 
-/** Errors: an Error that says what is wrong with it, without repeating what may be a password. */
+/** Errors: an Error that says why the address is invalid, without text that may be a password. */
 function readStoreUrl(url: string): StoreAddress {
   try {
     return parseStoreUrl(url);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { isFinished, noOutcome, type PaymentRecord, paymentRecord } from '../payment-record.ts';
 import type { HeldPayment } from '../protocol.ts';
-import { isFinished, type PaymentRecord, paymentRecord } from '../record.ts';
 import type { NewRow, RowChange, StoredRow } from './driver.ts';
 import { parseJson } from './store.ts';
 
@@ -70,7 +70,7 @@ function damagedPaymentIn(row: StoredRow): HeldPayment {
     ...{ toBankId: null, toAccountId: row.to_account_id, currency: null, amount: null, description: null },
     ...{ idempotencyKey: '', trackId: row.track_id, requestId: row.request_id, replica: null },
     ...{ createdAt: row.created_at, updatedAt: row.updated_at, leaseUntil: row.lease_until },
-    ...{ answer: null, code: null, status: null, message: null, bankText: null, settledBy: null },
+    ...noOutcome,
     history: [{ state: 'PENDING', at: row.created_at, requestId: row.request_id ?? undefined }],
   };
   return { record: isUnderWay ? known : { ...known, ...recordDamaged }, awaited: !isFinished(row.state) };

@@ -1,5 +1,5 @@
+import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
-import { isUnreadable, type PaymentRecord } from '../record.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
 import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import {
@@ -16,9 +16,9 @@ interface PaymentStoreOptions {
   /** For messages. */
   readonly name: string;
   readonly driver: StoreDriver;
-  /** How long a DONE or REJECTED record is kept after its last change. */
+  /** The time for which a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  /** How long no record expires after the start, and after a step of the clock (default: an hour). */
+  /** The time for which no record expires after the start, and after a step of the clock (default: an hour). */
   readonly expiryPauseMs?: number;
   /** Whether the store is only read: a state that has changed by time is shown, but not written. False by default. */
   readonly readOnly?: boolean;
@@ -37,12 +37,12 @@ const pageSize = 128;
 const purgeEveryMs = 60_000;
 /** The pause between two steps of a purge, so that payments get most of the database's time. */
 const purgePauseMs = 30;
-/** How often a change is tried if others change the record meanwhile. */
+/** The number of attempts to make a change while other processes change the record. */
 const maxRounds = 20;
 /** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
 const maxUnwritten = 1_000;
 
-/** A record as it was read. */
+/** A record, and when it was read. */
 interface Seen {
   readonly held: HeldPayment;
   readonly version: string;
@@ -59,10 +59,10 @@ interface Seen {
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
   const { onEvent = () => {}, clock = steadyClock } = options;
-  /** Attempts that this process has begun and not ended. They save reading the record again. */
+  /** The attempts that this process has begun and not ended, so that their records need not be read again. */
   const begun = new Map<string, Seen>();
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** By how much the database's clock is ahead of this process's, as far as it was seen to step. */
+  /** The lead of the database's clock over this process's, as far as steps were noticed. */
   let ahead = 0;
   let clockSetAt = clock();
   let isTimeAhead = false;
@@ -140,7 +140,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
           after: next && { held: next, version: change?.version ?? '', now: before.now },
           changed: true,
         };
-      // Another process has changed it meanwhile.
+      // Another process has changed the record in the meantime.
       before = await load(id);
     }
     throw unavailable('a record of it changes all the time');
@@ -201,7 +201,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     }
   }
 
-  /** A failure is not reported here: payments fail for the same reason, and report it. */
+  /** A failure is not reported here, because payments fail for the same reason and report it. */
   async function purge(): Promise<void> {
     purgedAt = clock();
     while (closing === null && (await driver.purge(expiredBefore()).catch(() => 0)) > 0)

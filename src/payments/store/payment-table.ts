@@ -58,9 +58,9 @@ export const rowIndexes = {
 export interface Dialect {
   /** The table's name. */
   readonly table: string;
-  /** How a parameter begins, before its number: SQLite takes `?1`, PostgreSQL `$1`. */
+  /** The mark before the number of a parameter: SQLite takes `?1`, PostgreSQL `$1`. */
   readonly mark: '?' | '$';
-  /** An expression for the database's time, in milliseconds since 1970. It has to be the same throughout a statement. */
+  /** An expression for the database's time, in milliseconds since 1970. It must be constant within a statement. */
   readonly now: string;
 }
 
@@ -70,7 +70,7 @@ export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::
 /** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
 const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
 
-/** The number of the first parameter that an INSERT leaves free. */
+/** The number of the first parameter that an INSERT does not use. */
 export const afterInsert = givenColumns.length + 2;
 
 /**
@@ -131,7 +131,7 @@ interface Sql {
 /** The highest character: every id with a prefix sorts before the prefix followed by it. */
 const last = '\u{10FFFF}';
 
-/** Whether few rows can match, whatever the other conditions are. */
+/** Whether only few rows can match, whatever the other conditions are. */
 const isNarrow = ({ idPrefix, trackId, requestId }: RowQuery): boolean =>
   [idPrefix, trackId, requestId].some((given) => given !== undefined);
 

@@ -1,6 +1,6 @@
 import { AddressError, type PostgresAddress, parsePostgresUrl } from './postgres/address.ts';
 
-/** Where payments are recorded. */
+/** The address of a payment store. */
 export type StoreAddress =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
@@ -37,14 +37,14 @@ export function shownStoreUrl(url: string, mask: string): string {
   );
 }
 
-/** The passwords in STATE_URL: as they are written there, and as they are sent. */
+/** The passwords in STATE_URL, in the written form and in the decoded form. */
 export function passwordsOf(url: string): string[] {
   const all = [URL.parse(url)?.password];
   try {
     const named = parseStoreUrl(url);
     if (named.kind === 'postgres') all.push(named.address.password);
   } catch (error) {
-    // Opening the store reports the error.
+    // The error is reported when the store is opened.
     if (!(error instanceof AddressError)) throw error;
   }
   return all.flatMap((password) => password || []);

@@ -1,7 +1,7 @@
-import type { PaymentOutcome, PaymentRecord, PaymentState } from '../record.ts';
+import type { PaymentOutcome, PaymentRecord, PaymentState } from '../payment-record.ts';
 import type { RowCounts } from './driver.ts';
 
-/** A search for records. All given conditions have to hold. */
+/** A search for records. A record must meet all given conditions. */
 export interface PaymentQuery {
   /** One of these states (default: any). */
   readonly states?: readonly PaymentState[] | undefined;
@@ -14,7 +14,7 @@ export interface PaymentQuery {
   readonly requestId?: string | undefined;
   /** The account that pays or is paid. */
   readonly accountId?: string | undefined;
-  /** When it began, in milliseconds since 1970: from `since` on, and before `until`. */
+  /** The time at which the payment began, in milliseconds since 1970: from `since` on, and before `until`. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   /** Newest first (default: oldest first). */
@@ -28,7 +28,7 @@ export interface PaymentQuery {
 /** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
 export type OnPage = (records: number, characters: number) => void;
 
-/** How an attempt to pay ended. */
+/** The end of an attempt to pay. */
 export interface AttemptOutcome {
   readonly id: string;
   /** Identifies the attempt: no other may write its outcome. */
@@ -37,7 +37,7 @@ export interface AttemptOutcome {
   readonly outcome: PaymentOutcome | null;
 }
 
-/** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
+/** A store of payment records. Each method is atomic, even between processes that share the store. */
 export interface PaymentStore {
   /** The secret under which callers are hashed, in hexadecimal. Created with the store. */
   readonly secret: string;
@@ -75,7 +75,7 @@ export interface PaymentStore {
    *        methods here answer from there, and it is written when the store is back.
    */
   end(attempt: AttemptOutcome): Promise<boolean>;
-  /** How many outcomes only this process knows. */
+  /** The number of outcomes that only this process knows. */
   readonly unwritten: number;
   /** The ends of attempts that only this process knows, also of those that executed nothing. After `close`, they are lost. */
   unconfirmed(): readonly AttemptOutcome[];
@@ -107,7 +107,7 @@ export type StoreEvent =
   | { readonly kind: 'loss-accepted' }
   /** The database's clock was set, or differs from that of this process: no record expires for an hour. */
   | { readonly kind: 'clock-step'; readonly byMs: number }
-  /** The newest record is from the future, by so much. */
+  /** The newest record is this far in the future. */
   | { readonly kind: 'records-ahead'; readonly byMs: number }
   /** A notice about the database that matters to payments. */
   | { readonly kind: 'notice'; readonly text: string }

@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../record.ts';
+import type { PaymentRecord } from '../payment-record.ts';
 import type { AttemptOutcome } from './store.ts';
 
 /** A write that the database has not confirmed. */
@@ -13,7 +13,7 @@ interface Unwritten {
 /** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
 const retryDelaysMs = [250, 1000, 2000];
 
-/** Does not keep the process alive. */
+/** Waits for a time, without keeping the process alive. */
 export function pause(ms?: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, ms).unref();
@@ -33,7 +33,7 @@ export class UnwrittenOutcomes {
   #retrying = false;
   #stopped = false;
 
-  /** `write`: writes an outcome; whether the database has confirmed it. Errors: any. */
+  /** `write`: writes an outcome, and returns whether the database has confirmed it. Errors: any. */
   constructor(write: (kept: Unwritten) => Promise<boolean>) {
     this.#write = write;
   }
@@ -42,7 +42,7 @@ export class UnwrittenOutcomes {
     return this.#kept.size;
   }
 
-  /** How many of them say how a payment ended. */
+  /** The number of those that contain the outcome of a payment. */
   get records(): number {
     return [...this.#kept.values()].filter(({ record }) => record !== null).length;
   }
@@ -51,7 +51,7 @@ export class UnwrittenOutcomes {
     return [...this.#kept.values()].map(({ attempt }) => attempt);
   }
 
-  /** The record of a payment whose outcome only this process knows; null if the database knows as much. */
+  /** The record of a payment whose outcome only this process knows; null if the database knows it too. */
   recordOf(id: string): PaymentRecord | null {
     for (const { attempt, record } of this.#kept.values())
       if (attempt.id === id && record !== null) return record;
@@ -63,7 +63,7 @@ export class UnwrittenOutcomes {
     if (this.#retrying) return;
     this.#retrying = true;
     for (let n = 0; this.#kept.size > 0 && !this.#stopped; n++) {
-      // Does not keep the process alive: at its end `drain` tries for a while.
+      // The pause does not keep the process alive; at the end of the process, `drain` tries for a while.
       await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
       await this.writeAll();
     }
@@ -77,11 +77,11 @@ export class UnwrittenOutcomes {
     return this.#writing;
   }
 
-  /** Tries to write all of them, for at most this time. */
+  /** Tries to write all outcomes, for at most this time. */
   async drain(timeoutMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     let isOver = false;
-    // Keeps the process alive: it is about to end, and nothing else may be left that does.
+    // Keeps the process alive, because nothing else may do so at its end.
     const timer = setTimeout(() => {
       isOver = true;
       over.resolve();

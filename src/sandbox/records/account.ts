@@ -103,7 +103,7 @@ function seenThrough(viewId: string, account: Account) {
   return { id, bank_id, label, type, views_available, balance: { currency: balance.currency } };
 }
 
-/** Errors: HttpError 400 if the bank cannot store the body; the text names the field. */
+/** Errors: HttpError 400 if the bank cannot store the body; the message names the field. */
 function checkAccount(database: Database, accountId: string, body: AccountBody, caller: string): void {
   checkOfPath('id', body.id, accountId, 'id');
   if ((body.bank_id ?? bankId) !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);

@@ -34,7 +34,7 @@ const branchTable = `
   dublin-liffey | Baile Átha Cliath | Dublin | IE | 4 Ormond Quay | D07 | 53.346 | -6.2655
   reykjavik-tjornin | Reykjavík Tjörnin | Reykjavík | IS | Lækjargata 2 | 101 | 64.1466 | -21.9365`;
 
-/** Every fifth leaves out the optional fields, as real records may. */
+/** Every fifth branch leaves out the optional fields, as real records may. */
 export const branches = table<Branch>(
   rowsOf(branchTable).map(
     ([id = '', name, city = '', country, line_1, postcode, latitude, longitude], index) => {

@@ -4,7 +4,7 @@ import type { Handlers } from '../handlers.ts';
 import { iban } from '../iban.ts';
 import { ownerView, seededAccounts } from './account.ts';
 
-/** A counterparty whom several accounts may have. */
+/** A counterparty that several accounts may have. */
 type Payee = OtherAccount & { readonly id: string };
 
 /**
@@ -29,7 +29,7 @@ const [employer, ...known] = rowsOf(payeeTable).map(
   ([id = '', kind = '', name = '', bank = '', account = '', swift_bic]): Payee => {
     const [country = '', number] = account.split(' ');
     const held = number === undefined ? { number: account } : { IBAN: iban(country, number) };
-    // This name is not the holder's own.
+    // This name is an alias, not the holder's own name.
     const holder = { is_alias: id === 'payee-helper', name };
     return { id, kind, bank, holder, ...held, swift_bic };
   },

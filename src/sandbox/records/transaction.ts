@@ -21,7 +21,7 @@ const notes: readonly TransactionMetadata[] = [
 const descriptions = ['Salary', 'Ενοίκιο', 'Покупка', '本と雑誌', 'بقالة', 'Fahrkarte', 'Prime annuelle'];
 
 const hour = 3_600_000;
-/** How many days before the start the histories end; the transfers of the seeded requests come after them. */
+/** The number of days before the start at which the histories end; the transfers of the seeded requests come later. */
 const daysSince = 13;
 
 /** A deterministic random generator (mulberry32). */

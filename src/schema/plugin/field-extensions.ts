@@ -1,6 +1,6 @@
 import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 
-/** What a field's options say about it (global-types.ts), in its GraphQL extensions. */
+/** The GraphQL extensions of a field that its options set (global-types.ts). */
 interface FieldExtensions {
   readonly fromIds?: true;
   readonly payment?: true;
@@ -19,7 +19,7 @@ const nothing: FieldExtensions = {};
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
 
-/** Returns null if it throws: resolving the field itself reports the same error. */
+/** Calls a function, and returns null if it throws: resolving the field itself reports the same error. */
 export function nullOnError<T>(ask: () => T): T | null {
   try {
     return ask();

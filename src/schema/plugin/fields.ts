@@ -17,12 +17,14 @@ import { parseDateTime } from '../date-time.ts';
 
 /** Makes GraphQL fields and inputs from the records of the contract (contract/record.ts). */
 
-/** A record of the bank, or an input: values by their names. */
+/** The values of a record of the bank or of an input, by their names. */
 export type Values = Readonly<Record<string, unknown>>;
 
 type Place = 'answer' | 'input' | 'changes';
 
-/** A field of an answer is null if the bank leaves it out: docs/clients.md says so once for all of them. */
+/**
+ * A field of an answer is null if the bank leaves it out. Descriptions do not repeat this, because docs/clients.md says it once.
+ */
 function descriptionOf({ description, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
   return note === undefined ? description : `${description.replace(/\.$/, '')}${note}.`;
@@ -55,7 +57,7 @@ export function fieldsOf(
     const { name, isList, also, listOf: parts } = field;
     if (field.isOwnId || omit.includes(name)) continue;
     const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
-    // The contract's shape guarantees the type of the value.
+    // The shape in the contract guarantees the type of the value.
     const resolve = resolverOf(field, holder) as () => never;
     const options = { description: descriptionOf(field, 'answer'), resolve };
     map[name] = isList
@@ -98,7 +100,7 @@ export type Part<Item> = {
   readonly viewId?: string | undefined;
 };
 
-/** The part of a record, or all parts in a list. An error of the contract stays in its place. */
+/** The part of a record, or all parts in a list. An error in place of a value stays there. */
 function partsOf(parent: Parent, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => partsOf(parent, entry));
   if (!isObject(value) || value instanceof Error) return value;
@@ -106,7 +108,7 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** A text; null for any other value. Errors: the BANK_BAD_RESPONSE in its place. */
+/** A text; null for any other value. Errors: the BANK_BAD_RESPONSE in place of the value. */
 function textOf(value: unknown): string | null {
   const text = unwrap(value);
   return typeof text === 'string' ? text : null;
@@ -168,7 +170,7 @@ builderProto.bankObject = function bankObject<T extends z.ZodObject>(
   ) as ObjectRef<Types, unknown> as ObjectRef<Types, z.infer<T>>;
 };
 
-/** The names of the parts that know through which record they were read. */
+/** The names of the parts that contain the ids of their record. */
 const placed = new Set<string>();
 
 builderProto.bankPart = function bankPart<T extends z.ZodObject>(
@@ -179,7 +181,7 @@ builderProto.bankPart = function bankPart<T extends z.ZodObject>(
   return this.bankObject(shape) as ObjectRef<Types, unknown> as ObjectRef<Types, Part<z.infer<T>>>;
 };
 
-/** Whether a part of a record, or a part of it, knows through which record it was read. */
+/** Whether a part of a record, or one of its own parts, contains the ids of its record. */
 const isPlaced = (shape: z.ZodObject): boolean =>
   placed.has(metaOf(shape).name ?? '') ||
   recordFields(shape).some(({ type }) => typeof type === 'object' && isPlaced(type));

@@ -20,7 +20,7 @@ export function decodeGlobalId(id: string) {
 function parseGlobalId(id: string) {
   const text = Buffer.from(id, 'base64url').toString('utf8');
   const colon = text.indexOf(':');
-  // Every key is a list.
+  // Every key is a JSON list.
   if (text[colon + 1] !== '[') return null;
   try {
     const [typename, key]: [string, unknown[]] = [text.slice(0, colon), JSON.parse(text.slice(colon + 1))];
@@ -41,7 +41,7 @@ export function textOf(part: unknown): string {
 
 /** A type whose objects `node` reads by their global ids. */
 interface GlobalIdType<Ids extends object> {
-  /** The field that has the bank's id; null if none has it. */
+  /** The field that has the bank's id; null if there is none. */
   readonly bankIdField: string | null;
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: readonly unknown[]): Ids;

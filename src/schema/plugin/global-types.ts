@@ -11,15 +11,18 @@ import type {
 import type { GraphQLFieldResolver } from 'graphql';
 import type { z } from 'zod';
 import type { Operation } from '../../contract/operation.ts';
+import type { BankRef, RefOptions } from './bank-ref.ts';
 import type { Part, RecordInputOptions, Values } from './fields.ts';
 import type { BankPlugin } from './index.ts';
 import type { BankTypes, KeyPart, ListedTypes, SingleTypes } from './key.ts';
 import type { IdsNeeded, LinkOptions, LinksOptions } from './link.ts';
 import type { BankListOptions } from './list.ts';
-import type { BankRef, RefOptions } from './node.ts';
 import type { BankNodeOptions, GlobalIdOptions } from './schema-builder.ts';
 
-/** What this plugin adds to Pothos' builders. A type's file says only what its record in the contract does not. */
+/**
+ * The methods that this plugin adds to Pothos' builders. The file of a type contains only what its record in the contract does
+ * not say.
+ */
 declare global {
   export namespace PothosSchemaTypes {
     export interface Plugins<Types extends SchemaTypes> {
@@ -35,7 +38,7 @@ declare global {
       ResolveShape = unknown,
       ResolveReturnShape = unknown,
     > {
-      /** The parent's ids are enough to resolve this field: the parent's record is not read for it. */
+      /** Whether the parent's ids are enough to resolve this field: the parent's record is not read for it. */
       fromIds?: boolean;
       /** Makes the resolver of the field on a type. */
       resolverOn?: ((typename: string) => GraphQLFieldResolver<unknown, object>) | undefined;

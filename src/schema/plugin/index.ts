@@ -14,15 +14,15 @@ import SchemaBuilder, {
 import type { GraphQLFieldResolver } from 'graphql';
 import { earlyResolver, knownResolver, ofSource, sameAs } from '../../executor/known-resolvers.ts';
 import { isObject } from '../../is-object.ts';
+import { bankRefs } from './bank-ref.ts';
 import { notGlobalId } from './global-id.ts';
-import { bankRefs } from './node.ts';
 
 /**
  * The Pothos plugin for the bank's records. global-types.ts declares its methods on the builders; schema-builder.ts,
  * link.ts, list.ts and fields.ts have them.
  */
 export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
-  /** Puts what a field's options say into its extensions, for links (link.ts). */
+  /** Copies a field's options into its extensions, for links (link.ts). */
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { pothosOptions, parentType, extensions, type } = config;
     const resolve = pothosOptions.resolverOn?.(parentType) ?? config.resolve;
@@ -32,7 +32,7 @@ export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const fromIds = pothosOptions.fromIds ?? (isKey || undefined);
     if (fromIds === undefined && payment === undefined) return { ...config, resolve };
     if (fromIds && resolve !== undefined) {
-      // What is below an object is read: it begins while the parent's record is being read.
+      // A field of an object type leads to a read, which begins while the parent's record is being read.
       if (type.kind !== 'Scalar') earlyResolver(resolve);
       else if (resolve.length === 1 && knownResolver(resolve).property === undefined)
         ofSource(resolve as (source: unknown) => unknown);
@@ -54,7 +54,7 @@ export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** An argument that takes ids of the bank's: the steps to it, and its name in messages, without the `input` of mutations. */
+/** An argument that takes ids of the bank: the path to it, and its name in messages, without the `input` of mutations. */
 interface Place {
   readonly steps: readonly string[];
   readonly name: string;
@@ -75,7 +75,7 @@ function bankIdsIn<Types extends SchemaTypes>(
   });
 }
 
-/** Errors: BAD_USER_INPUT for a global id at a place. */
+/** Errors: BAD_USER_INPUT for a global id at this place. */
 function refuseGlobalIds(value: unknown, place: Place, at = 0): void {
   const step = place.steps[at];
   if (typeof value === 'string') notGlobalId(place.name, value);

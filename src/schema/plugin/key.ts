@@ -2,15 +2,15 @@ import type { z } from 'zod';
 import { unwrap } from '../../bank/answer.ts';
 import { validateBankId, validateId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
+import type { AnyBankRef } from './bank-ref.ts';
 import { forged, textOf } from './global-id.ts';
 import type { Listed } from './list-item.ts';
-import type { AnyBankRef } from './node.ts';
 
 /** Keys: what identifies a record, and where the parts of a key come from. */
 
 /** The types of a kind of records. */
 export interface BankTypes {
-  /** What a link needs to know: the ids. */
+  /** The ids that a link needs. */
   Ids: object;
   /** The ids in the paths of its requests. */
   Path: object;
@@ -85,7 +85,7 @@ export interface KeyId {
   readonly name: string;
   /** Checks the value in the key of a global id, which anybody may have written. Errors: BAD_USER_INPUT. */
   readonly check: (value: unknown) => unknown;
-  /** What the id names, in messages; null if it is not a segment of paths, so that any text may be one. */
+  /** The noun for the id in messages; null if the id is not a segment of paths, so that any text is valid. */
   readonly noun: string | null;
 }
 

@@ -18,11 +18,11 @@ import {
   type ReadContext,
   type ResolverContext,
 } from '../context.ts';
+import { type AnyBankRef, bankRefs } from './bank-ref.ts';
 import type { Values } from './fields.ts';
 import { forged } from './global-id.ts';
 import { type BankTypes, givenId, type KeyId } from './key.ts';
 import { findByContent, itemNotFound, type Listed, mapListItem, shownId } from './list-item.ts';
-import { type AnyBankRef, bankRefs } from './node.ts';
 
 /**
  * Links between records.
@@ -150,7 +150,7 @@ export function followEach<Entry>(
   );
 }
 
-/** Where ids come from: what the link gives, the arguments, and the parent's path. The root has none. */
+/** The sources of ids: the link's `ids`, the arguments, and the parent's path. The root has none. */
 interface IdSources {
   readonly parent: Node | undefined;
   readonly args: Values;
@@ -169,7 +169,7 @@ export function idsFrom(
   for (const part of key) {
     const { name, noun } = part;
     if (given !== undefined && name in given) {
-      ids[name] = given[name] === parent[name] ? given[name] : givenId(part, given[name]);
+      ids[name] = givenId(part, given[name]);
       continue;
     }
     const argument = args[name];
@@ -210,13 +210,13 @@ export function follow<Other = never>(
   const reading = read(ref, ids, context);
   const early = resolveEarly(ids, context, info, index);
   const { own, list, read: one } = ref;
-  // What another text than the own id finds is the same node as in the list.
+  // If the record was found by another text than its own id, it is the same node as in the list.
   const isFoundOtherwise = ref.isOnlyListed && list?.find !== undefined;
   const toNode = (record: Values): Node => {
     if (one !== undefined) noteOtherId(context, one.operation, ids[own], record);
     const id = isFoundOtherwise ? (ref.idIn(record) ?? ids[own]) : ids[own];
     if (id === ids[own]) return keepEarlyResults({ ...ids, record }, early);
-    // What other ids led to is resolved again.
+    // With other ids, the early results do not apply, and the fields are resolved again.
     return { ...ids, [own]: id, record };
   };
   // If the ids come from the record, every field must see the same ones.
@@ -233,7 +233,7 @@ function read(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Value
   return list.load(ids, context).then((entries: readonly Values[]) => {
     const entry = list.find?.(entries, ids) ?? ref.entriesWith(entries, ids)[0];
     if (entry === undefined) throw itemNotFound(list.operation, String(ids[ref.own]));
-    // The path of the list has the id.
+    // The path of the list contains the id.
     if (list.key !== undefined) noteOtherId(context, list.operation, ids[ref.own], unwrap(entry), entries);
     return unwrap(entry);
   });

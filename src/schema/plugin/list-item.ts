@@ -12,7 +12,7 @@ import type { ReadContext } from '../context.ts';
  * Entries with the same content have the same global id, and are the same to clients.
  */
 
-/** What an object knows of the list that it came from. */
+/** The relation of an object to the list that contains it. */
 export interface Listed {
   /** The ids of the list, and the bank's whole list; that is absent if only a global id names the entry. */
   readonly from?:
@@ -20,7 +20,7 @@ export interface Listed {
     | undefined;
   /** The hash of the content, if a global id named it. */
   readonly contentHash?: string | undefined;
-  /** The node whose field led to it: a link back to that node reads nothing. */
+  /** The node whose field led to the object: a link back to that node reads nothing. */
   readonly under?: { readonly record?: unknown } | undefined;
 }
 
@@ -34,13 +34,13 @@ export const itemId = ({ id }: { readonly id?: unknown }): string | null =>
 
 const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[]>>();
 
-/** The entries of a bank's list by their names. If entries share a name, their content identifies them. */
+/** The entries of a bank's list by their names. Entries with the same name are identified by their content. */
 export const entriesByName = <Item>(list: readonly Item[], nameOf: (entry: Item) => string | null) =>
   getOrMake(indexes, list, () => Map.groupBy(list, nameOf)) as ReadonlyMap<string | null, readonly Item[]>;
 
 const hashes = new WeakMap<object, string>();
 
-/** The hash of a record's content: of the values that the contract has, in its order. */
+/** The hash of a record's content: of the members in the contract, in its order. */
 export const contentHashOf = (shape: z.ZodObject, record: object): string =>
   getOrMake(hashes, record, () => hash('sha256', JSON.stringify(contentOf(shape, record))));
 
@@ -48,13 +48,13 @@ const contentOf = (shape: z.ZodObject, record: object): unknown[] =>
   recordFields(shape).map(({ rest, type }) => contentOfValue(type, Reflect.get(record, rest)));
 
 function contentOfValue(type: Field['type'], value: unknown): unknown {
-  // A broken value counts only by its position: its error object differs in each read.
+  // An invalid value counts only by its position, because its error object differs in each read.
   if (value instanceof Error) return {};
   if (Array.isArray(value)) return value.map((entry) => contentOfValue(type, entry));
   return typeof type === 'object' && isObject(value) ? contentOf(type, value) : value;
 }
 
-/** How many entries are hashed at a time: about 10 µs each. */
+/** The number of entries that are hashed at a time: about 10 µs each. */
 const hashedAtOnce = 500;
 
 /** The entry of a list that has this content. Errors: NOT_FOUND if the bank has changed it. */
@@ -85,13 +85,13 @@ export async function findByContent<Item extends object>(
   );
 }
 
-/** How much of an id a message repeats, in characters. */
+/** The maximum length of an id in a message, in characters. */
 const maxShownLength = 128;
 
-/** An id as messages repeat it. */
+/** An id in the form for messages. */
 export const shownId = (id: string) => id.slice(0, maxShownLength).toWellFormed();
 
-/** NOT_FOUND for an entry with this id. */
+/** The error NOT_FOUND for an entry with this id. */
 export const itemNotFound = (operation: Operation, id: string): BankqlError =>
   new BankqlError(
     'NOT_FOUND',

@@ -12,11 +12,11 @@ import type { Selection } from '../../executor/selection.ts';
 import { getOrMake } from '../../get-or-make.ts';
 import type { ObjectFields, Types } from '../builder.ts';
 import type { Context, ReadContext, ResolverContext } from '../context.ts';
+import type { AnyBankRef } from './bank-ref.ts';
 import type { Values } from './fields.ts';
 import { type BankTypes, givenId } from './key.ts';
 import { fieldOptions, follow, followEach, type GivenIds, idsFrom } from './link.ts';
 import type { Listed } from './list-item.ts';
-import type { AnyBankRef } from './node.ts';
 import { checkPage, type Edge, Page, type PageArguments } from './page.ts';
 
 /** Lists of records as connections. */

@@ -14,13 +14,13 @@ import { getOrMake } from '../../get-or-make.ts';
 import type { Context, ResolverContext } from '../context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 
-/** What the selected fields of a linked object need, and those of them that need not wait for its record. */
+/** The needs of the selected fields of a linked object, and the fields that need not wait for its record. */
 
 /** The requirements of following a link, which depend on the fields that are selected on the linked object. */
 export interface Needs {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
-  /** Whether only fields that are delivered later need the record, and others are shown before. */
+  /** Whether only deferred fields need the record, so that the other fields are delivered before it is read. */
   readonly isLate: boolean;
   /**
    * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
@@ -56,7 +56,7 @@ export function needsOf(typeName: string): (info: Selection) => Needs {
         const own = index === undefined ? current : selectionOfEntry(current, index);
         const results = new Map<SelectedField, unknown>();
         const resolverContext = { bankql: context };
-        // The record may not be there: its fields may not use up the calls that others need.
+        // The record may not exist, so its fields may not use up the calls that others need.
         for (const selected of early)
           if (context.session.hasEarlyCalls)
             results.set(selected, resolveEarly(selected, ids, resolverContext, own));
@@ -71,7 +71,7 @@ export function needsOf(typeName: string): (info: Selection) => Needs {
   };
 }
 
-/** The result of a field that is resolved early, or its error. If its object is null, nobody sees either. */
+/** The result of a field that is resolved early, or its error. If its object is null, neither is in the answer. */
 function resolveEarly(
   selected: SelectedField,
   ids: object,

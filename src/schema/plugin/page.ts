@@ -2,7 +2,7 @@ import { badUserInput } from '../../errors.ts';
 import type { ListWork } from '../list-work.ts';
 import { mapListItem } from './list-item.ts';
 
-/** Pages of the bank's lists, which have none. */
+/** Pages of the bank's lists, which the bank itself does not have. */
 
 /** Relay's arguments of a page. */
 export interface PageArguments {
@@ -28,7 +28,7 @@ function count(name: string, value: number): number {
   return value;
 }
 
-/** BAD_USER_INPUT for an argument that has no cursor. */
+/** The error BAD_USER_INPUT for an argument that is not a cursor. */
 export const notACursor = (argument: string) =>
   badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
 
@@ -46,19 +46,19 @@ type NameOf<Item> = (entry: Item) => string | null;
 /** Creates an entry's object from its record and its position in the list. */
 type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
-/** An entry of a page, as its GraphQL type reads it. */
+/** An entry of a page, for its GraphQL type. */
 export interface Edge<Node> {
   readonly node: Node;
   readonly cursor: string;
 }
 
-/** What an edge asks its page for. */
+/** The functions of a page that its edges call. */
 interface PageOfEdge {
   readonly args: object;
   cursorAt(index: number): string;
 }
 
-/** Its cursor costs more than the rest of it, and is seldom selected: it is made when it is read. */
+/** The cursor is created when it is read, because it costs more than the rest of the edge and is seldom selected. */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
   readonly #page: PageOfEdge;
@@ -162,7 +162,7 @@ function placeOf<Item>(
   return isOnly ? { index: first, next: first + 1 } : found;
 }
 
-/** A list whose entries are created when they are read: the executor charges for them first. */
+/** A list whose entries are created when they are read, after the executor has charged for them. */
 class LazyList<Made> implements Iterable<Made> {
   readonly length: number;
   readonly #start: number;

@@ -2,19 +2,19 @@ import SchemaBuilder, { type FieldKind, type FieldMap, RootFieldBuilder } from '
 import type { z } from 'zod';
 import { metaOf } from '../../contract/record.ts';
 import type { ObjectFields, Types } from '../builder.ts';
+import { type AnyBankRef, BankRef, type RefOptions } from './bank-ref.ts';
 import { fieldsOf, ownIdField, type Values } from './fields.ts';
 import { encodeGlobalId, globalIdDescription, globalIdTypes } from './global-id.ts';
 import type { BankTypes } from './key.ts';
 import { fieldOptions, follow } from './link.ts';
-import { type AnyBankRef, BankRef, type RefOptions } from './node.ts';
 
 /** The types of records: `builder.bankRef` and `builder.bankNode`. */
 
 export interface BankNodeOptions<Fields> {
   readonly fields?: Fields;
-  /** What the record to which it belongs is to it, in descriptions: by default that `to which it belongs`. */
+  /** The relation of the parent record to the record, in descriptions: by default `to which it belongs`. */
   readonly through?: string;
-  /** The fields of the record, its ids or its version, by their names, that the type does not have. */
+  /** The names of the record's fields, ids or version that the type does not have. */
   readonly omit?: readonly string[];
 }
 
@@ -96,7 +96,7 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through:
   for (const name of names.filter((each) => !root.names.includes(each)))
     own[name] = t.exposeID(name, {
       nullable: false,
-      // A member of the record for the same thing, such as `this_account`, may have another value.
+      // A member of the record for the same id, such as `this_account`, may have another value.
       extensions: { rest: { member: undefined } },
       description:
         name === 'viewId'
@@ -108,7 +108,7 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through:
 
 export interface GlobalIdOptions<Parent> {
   readonly description: string;
-  /** What identifies the object among those of its type. An error counts as null. */
+  /** The values that identify the object among those of its type. An error counts as null. */
   readonly key: (parent: Parent) => readonly (string | Error | null)[];
 }
 

@@ -34,7 +34,10 @@ const workersOf = ({ child }: Pick<BankqlProcess, 'child'>): number[] =>
     .filter((line) => line !== '')
     .map(Number);
 
-/** Opens connections and sends nothing over them: the primary hands over each of them. Shape: stops that. */
+/**
+ * Opens connections without sending anything; the primary passes each of them to a worker.
+ * Shape: a function that stops this.
+ */
 function keepConnecting(url: string): () => Promise<void> {
   let isOver = false;
   const connectors = Array.from({ length: 2 }, async () => {
@@ -70,7 +73,7 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
   STATE_URL: `sqlite:${join(folder, `${stores.next++}.db`)}`,
   WORKERS: '2',
   METRICS_PORT: '0',
-  // Payments are under way while processes start, which takes long on a busy machine.
+  // Payments are in progress while processes start, which takes long on a busy machine.
   BANK_TRANSFER_TIMEOUT_MS: '100000',
   ...more,
 });
@@ -79,7 +82,7 @@ const withMessage = ({ output }: Pick<BankqlProcess, 'output'>, words: string) =
 
 async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>> {
   const [start] = withMessage(bankql, 'bankql serves');
-  // A server closes a kept connection just when a slow machine uses it again.
+  // Without `close`, the server could close the kept connection just when a slow machine uses it again.
   const response = await fetch(String(start?.metrics), { headers: { Connection: 'close' } });
   const text = await response.text();
   return Object.fromEntries(
@@ -87,7 +90,7 @@ async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>>
   );
 }
 
-/** Waits until so many workers serve. To ask for metrics is work for each of them. */
+/** Waits until this number of workers serve. It asks rarely, because each scrape is work for each of them. */
 const serving = (bankql: BankqlProcess, workers: number) =>
   expect
     .poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}'], { interval: 250 })
@@ -96,10 +99,13 @@ const serving = (bankql: BankqlProcess, workers: number) =>
 const ask = (bankql: BankqlProcess) => post(bankql.url, '{ __typename }', credentials);
 const answer = { data: { __typename: 'Query' } };
 
-/** Of a payment that the bank holds up: an answer to it before it arrived there. Without this a test would wait for ever. */
+/** Fails if a payment that the bank holds back is answered before it arrived there. Without this, a test would wait for ever. */
 const neverSent = (told: unknown) => expect.unreachable(`never arrived at the bank: ${JSON.stringify(told)}`);
 
-/** Asks again and again, over kept connections and over new ones, until it is told to stop; what went wrong, and how many did not. */
+/**
+ * Sends requests repeatedly, over kept and new connections, until it is stopped. Returns the failures, and the number of
+ * successes.
+ */
 function keepAsking(url: string) {
   const agents = [new Agent({ keepAlive: true, maxSockets: 4 }), new Agent({ keepAlive: false })];
   const failures: string[] = [];
@@ -116,7 +122,7 @@ function keepAsking(url: string) {
         response.on('data', (chunk) => {
           text += chunk;
         });
-        // Before its end where the connection is cut.
+        // `close` comes before `end` if the connection is cut.
         response.on('close', () => response.complete || fail('the answer was cut off'));
         response.on('end', () => {
           if (text !== JSON.stringify(answer)) return fail(`${response.statusCode} ${text}`);
@@ -146,7 +152,7 @@ function keepAsking(url: string) {
   };
 }
 
-/** Connections that send nothing, once all of them are made. */
+/** Opens this number of connections, which send nothing, and waits until all are open. */
 async function connectTimes({ url }: BankqlProcess, times: number): Promise<Socket[]> {
   const connections = Array.from({ length: times }, () => connectTo(url));
   await Promise.all(connections.map((connection) => once(connection, 'connect')));
@@ -170,7 +176,7 @@ describe('two workers over one store', () => {
     expect(workers).toHaveLength(2);
     const paid = await pay(bankql.url, transfer('once'));
     expect(paid).toMatchObject({ code: 'DONE', replayed: false });
-    // Each connection is another worker's turn.
+    // Each new connection goes to the next worker.
     for (let n = 0; n < 6; n++)
       expect(await pay(bankql.url, transfer('once'), { headers: { Connection: 'close' } })).toMatchObject({
         code: 'DONE',
@@ -178,7 +184,7 @@ describe('two workers over one store', () => {
         trackId: paid.trackId,
       });
     expect(bank.of('once')).toHaveLength(1);
-    // Lines of operations are written a moment later.
+    // The lines of operations are written a moment later.
     const served = () => [...new Set(withMessage(bankql, 'operation').map(({ pid }) => Number(pid)))].sort();
     await expect.poll(served).toEqual(workers.sort());
     expect(await metricsOf(bankql)).toMatchObject({
@@ -235,7 +241,7 @@ describe('two workers over one store', () => {
     await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
     answerPayment();
     expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
-    // The old ones end, and what is asked meanwhile is answered.
+    // The old workers end, and all requests are answered in the meantime.
     await expect.poll(() => workersOf(bankql)).toHaveLength(2);
     await asking.stop();
     expect(asking.failures).toEqual([]);
@@ -243,7 +249,7 @@ describe('two workers over one store', () => {
     expect(workersOf(bankql).filter((pid) => before.includes(pid))).toEqual([]);
     expect(bank.of('rolling')).toHaveLength(1);
     expect(withMessage(bankql, 'a worker ended')).toHaveLength(1);
-    // A store that a worker closes is not away, although its last metrics ask it.
+    // When a worker closes its store, the store must not count as unavailable, although the worker's last metrics ask it.
     expect(withMessage(bankql, 'the payment store is away')).toEqual([]);
   });
 
@@ -277,7 +283,7 @@ test('under new connections a worker that is killed is replaced each time, all o
   await stop();
   expect(await ask(bankql)).toEqual(answer);
 
-  // Without a worker nobody listens: those that come next are given another port, since this one is free (PORT=0).
+  // Without a worker, nobody listens. Later workers get another port, since this port is free (PORT=0).
   const stopAgain = keepConnecting(bankql.url);
   await killEach(workersOf(bankql), 'SIGKILL');
   for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
@@ -286,9 +292,12 @@ test('under new connections a worker that is killed is replaced each time, all o
 });
 
 describe('if the primary is killed, its workers complete what is under way, and end', () => {
-  /** Has the bank hold up a payment of each key. Shape: lets them end, and waits for the end of all processes. */
+  /**
+   * Sends a payment for each key, which the bank holds back.
+   * Shape: a function that lets the payments end, and waits for the end of all processes.
+   */
   async function payTwice({ url, child }: BankqlProcess, keys: readonly string[]) {
-    // The workers hold its output as well.
+    // The workers have the output open as well.
     const allEnded = once(child, 'close');
     const answers: (() => void)[] = [];
     const arrived = Promise.withResolvers<void>();
@@ -296,7 +305,7 @@ describe('if the primary is killed, its workers complete what is under way, and 
       answers.push(() => accept(payment)(socket));
       if (answers.length === keys.length) arrived.resolve();
     };
-    // Each connection is another worker's turn.
+    // Each new connection goes to the next worker.
     const paid = keys.map((key) => pay(url, transfer(key), { headers: { Connection: 'close' } }));
     await Promise.race([arrived.promise, ...paid.map((one) => one.then(neverSent))]);
     return async () => {
@@ -331,7 +340,7 @@ describe('if the primary is killed, its workers complete what is under way, and 
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
     const connections = await connectTimes(bankql, workers.length);
-    // By the time it answers, they are on their way: the workers will say that they have taken them.
+    // When this is answered, the messages are on their way: the workers will confirm that they have received them.
     await metricsOf(bankql);
     const killed = once(bankql.child, 'exit');
     bankql.child.kill('SIGKILL');
@@ -384,7 +393,7 @@ describe('a worker that is killed while it ends', () => {
 });
 
 test('a process that cannot be created is not waited for by a stop', async () => {
-  // The third fork, which replaces a killed worker, fails. The stop begins before Node says so.
+  // The third fork, which replaces a killed worker, fails. The stop begins before Node reports the failure.
   const failing = `
     import cluster from 'node:cluster';
     const { fork } = cluster;
@@ -459,15 +468,14 @@ test('while no process can be created, those that serve go on; it is tried again
   const [first = 0, second = 0, third = 0] = withMessage(bankql, 'a worker cannot start').map(({ time }) =>
     Number(time),
   );
-  // A second at least, then three; the log rounds to milliseconds.
+  // The pauses are at least one second, then three; the log rounds to milliseconds.
   expect(second - first).toBeGreaterThan(990);
   expect(third - second).toBeGreaterThan(2990);
 });
 
 describe('SIGTERM while a worker starts is an orderly stop', () => {
   /**
-   * A manifest that each worker reads in the middle of its start, and that the test writes. `reached` resolves when a worker
-   * waits for it.
+   * A manifest that each worker reads during its start, and that the test writes. `reached` resolves when a worker waits for it.
    */
   function holdStarts() {
     const manifest = join(folder, `held-${stores.next}.json`);
@@ -482,7 +490,7 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     };
   }
 
-  /** A worker that listens prints it. */
+  /** A worker that listens prints this line. */
   const tellListening = `--import=data:text/javascript;base64,${Buffer.from(`
     import cluster from 'node:cluster';
     import { Server } from 'node:net';
@@ -584,7 +592,7 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     await using bankql = await launchHeld(manifest);
     await until(() => workersOf(bankql).length === 1);
     const [worker = 0] = workersOf(bankql);
-    // On a slow machine it may ignore the signal already, which changes nothing.
+    // On a slow machine, the worker may ignore the signal already, which changes nothing.
     process.kill(worker, 'SIGSTOP');
     process.kill(worker, 'SIGTERM');
     await terminate(bankql);

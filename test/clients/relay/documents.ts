@@ -1,4 +1,4 @@
-// What relay-compiler makes its artifacts of; a plugin of the app's build would put them in the place of these texts.
+// The texts from which relay-compiler generates its artifacts. A plugin of an app's build would replace these texts.
 declare const graphql: (text: TemplateStringsArray) => unknown;
 
 export const documents = () => [

@@ -4,8 +4,8 @@ import { alice } from '../../../src/app/announcements.ts';
 import { type LiveBankql, startLiveBankql } from '../../support/live-bankql.ts';
 
 /**
- * Relay's compiler and store against a bankql process that serves its manifest and nothing else. `npm run check:clients`
- * installs them and compiles documents.ts; this file is no part of the type check, which runs without them.
+ * Relay's compiler and store, with a bankql process that accepts only the documents of its manifest. `npm run check:clients`
+ * installs them and compiles documents.ts. This file is excluded from the type check, which runs without them.
  */
 const isBuilt = process.env.CLIENTS === 'built';
 const generated = (name: string) => join(import.meta.dirname, 'generated', name);
@@ -48,7 +48,7 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
 
   const ask = (environment: Environment, query: unknown, variables = {}) =>
     relay.fetchQuery(environment, query, variables).toPromise();
-  /** What a component that is rendered now would be given. */
+  /** The data that a component would get now. */
   const shown = (environment: Environment, query: unknown, variables = {}) => {
     const operation = relay.createOperationDescriptor(relay.getRequest(query), variables);
     return environment.lookup(operation.fragment).data;
@@ -84,7 +84,7 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
       [true, undefined],
     ]);
 
-    // A global id is enough to ask for the record again.
+    // The record can be read again with its global id alone.
     const node = await artifact('NodeQuery');
     await ask(environment, node, { id: account.id });
     expect(shown(environment, node, { id: account.id })).toEqual({ node: { label: 'Everyday' } });

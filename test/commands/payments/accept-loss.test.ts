@@ -9,7 +9,7 @@ import { ada, hour, inStore, operate } from '../../support/operate.ts';
 import { startRecordingBank } from '../../support/recording-bank.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
-/** What becomes of payments that a log names and the store does not have. */
+/** Payments that are in a log but not in the store. */
 
 const folder = testFolder();
 const now = Date.now();
@@ -145,7 +145,7 @@ describe('a SQLite store that was made anew after its volume was lost', () => {
       payment { state } userErrors { code message } } }`;
   const find = '{ payment(idempotencyKey: "key") { state idempotencyKey value { amount } } }';
 
-  /** Pays, loses the store, and recovers from the log. `options`: how bankql knows its callers. */
+  /** Pays, deletes the store, and recovers it from the log. `options`: how bankql identifies its callers. */
   async function recovered(bankUrl: string, options: Partial<TestOptions> = {}) {
     await run(['init']);
     const open = async () => {
@@ -175,7 +175,7 @@ describe('a SQLite store that was made anew after its volume was lost', () => {
       message: expect.stringMatching(/may have been executed.*not sent again.*ask the bank/),
     };
     expect((await bankql.ask(pay())).data).toMatchObject({ makeTransaction: { userErrors: [again] } });
-    // Nobody knows that this is the caller who paid: the answer tells nothing of the payment.
+    // bankql cannot know that this is the caller who paid, so the answer reveals nothing of the payment.
     expect(await bankql.ask(find)).toMatchObject({
       data: { payment: null },
       errors: [{ message: again.message, extensions: { code: again.code } }],

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashCaller, recordId } from '../../../src/payments/caller.ts';
-import type { PaymentRecord } from '../../../src/payments/record.ts';
+import type { PaymentRecord } from '../../../src/payments/payment-record.ts';
 import { done, rejected, unknown } from '../../payments/store/store-conformance.ts';
 import { hour, openOperated } from '../../support/operate.ts';
 
-/** Finding payments, and their stories. */
+/** Finding payments, and showing their history. */
 
 const provider = 'https://login.example/';
 const alice = [provider, 'alice'] as const;

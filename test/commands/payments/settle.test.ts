@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PaymentOutcome } from '../../../src/payments/record.ts';
+import type { PaymentOutcome } from '../../../src/payments/payment-record.ts';
 import { done, pending, rejected, unknown } from '../../payments/store/store-conformance.ts';
 import { ada, hour, now, openOperated } from '../../support/operate.ts';
 
@@ -47,7 +47,7 @@ describe('settle, one payment', () => {
     expect(output).toContain('trackId: attempt-1\n');
     expect(output).toContain('createdAt: 2026-01-15T23:00:00.000Z\n');
     expect(output).toContain(`Settled 1 of 1 as DONE by ${settledBy}\n`);
-    // The line's code is not that of the record before, which said that nothing is known.
+    // The code of the line must not be the previous record's code, which means that the outcome is unknown.
     expect(output).toMatch(/"code":null,.*"state":"DONE",.*"msg":"payment settled"/);
     expect(await operated.store.find(ids.unknown)).toMatchObject({
       state: 'DONE',
@@ -98,7 +98,7 @@ describe('settle, one payment', () => {
     const { code, output, errors } = await run([...args, '--yes']);
     expect([output, operated.writes]).toEqual(['', 0]);
     expect(errors).toMatch(reason);
-    // 2: the command line cannot be used, whatever the store holds.
+    // 2 means that the command line is invalid, whatever the store contains.
     expect(code).toBe(errors.includes('\nusage: bankql payments settle') ? 2 : 1);
     expect(await states()).toEqual(untouched);
   });

@@ -16,7 +16,7 @@ import { ada, inStore, operate } from '../../support/operate.ts';
 import { runCommand } from '../../support/run-command.ts';
 import { testFolder } from '../../support/test-folder.ts';
 
-/** What an operator's commands do to the files of a SQLite store. */
+/** The effects of an operator's commands on the files of a SQLite store. */
 
 const folder = testFolder();
 const { id, trackId } = pending();
@@ -35,7 +35,7 @@ async function makeStore(): Promise<string> {
   return path;
 }
 
-/** Each file of a folder with its owner, mode and content. */
+/** The files of a folder with their owner, mode and content. */
 const filesOf = (path: string) =>
   readdirSync(dirname(path))
     .sort()
@@ -114,7 +114,7 @@ describe('looking at payments', () => {
       try {
         expect(await run(path, ...args)).toMatchObject({ code: 0 });
         expect(filesOf(path)).toEqual(before);
-        // Changes are told in their order: the command's would come before this one.
+        // Changes are reported in order, so the command's changes would come before this one.
         writeFileSync(join(dirname(path), 'last'), '');
         await expect.poll(() => seen).toContain('last');
         expect(new Set(seen)).toEqual(new Set(['last']));
@@ -126,7 +126,7 @@ describe('looking at payments', () => {
 
   test('writes nothing either while bankql serves', async () => {
     const path = await makeStore();
-    // Readers mark in the index that they read.
+    // Readers write marks into the index.
     const withoutIndex = () => filesOf(path).filter(({ name }) => !name.endsWith('-shm'));
     await inStore(urlOf(path), async (serving) => {
       await serving.begin(pending({ id: 'b'.repeat(64) }), lease);
@@ -214,7 +214,7 @@ test('a URL that cannot be used is told without its password', async () => {
   expect(errors).toContain('STATE_URL=redis://…@:99999/x cannot be used');
 });
 
-/** Only root can give files away. */
+/** Only root can change the owner of files. */
 describe.skipIf(statSync(folder).uid !== 0)('commands of root', () => {
   test('that write leave the files to the user of the service', async () => {
     const service = 65_534;

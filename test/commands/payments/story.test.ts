@@ -28,7 +28,7 @@ test('"my transfer failed at 10:32": from the request id, or the time, to the wo
   });
   expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BANK_REJECTED' } }] });
 
-  // The person has the X-Request-Id of the answer; the audit line of the log has it too, and the Track-ID, at `info`.
+  // The person has the X-Request-Id of the answer. The audit line in the log has this id too, and the Track-ID, at `info`.
   const requestId = response.headers.get('X-Request-Id') ?? '';
   const trackId = bank.of('the-key')[0]?.trackId ?? '';
   const lines = logLines(bankql.output(), '"audit":"payment"');
@@ -95,7 +95,7 @@ test('a reader that has seen enough is no error', async () => {
     ),
   );
   const command = `"${process.execPath}" "${entry()}" payments list --limit 200 --json; echo "exit code $?" >&2`;
-  // The shell's own status would be that of head.
+  // The shell's own status would be that of `head`.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
     env: { ...compileCache, PATH: process.env.PATH ?? '', STATE_URL },
   });

@@ -26,7 +26,7 @@ afterEach(async () => {
   await issuer[Symbol.asyncDispose]();
 });
 
-/** A clock that goes on when a test says so. */
+/** A clock that only the test advances. */
 const clock = () => {
   let time = 0;
   const pass = (ms: number) => {
@@ -142,7 +142,7 @@ describe('rotation', () => {
     const early = Array.from({ length: 20 }, (_, n) => outcome(`stranger ${n}`));
     await expect.poll(() => answer.length).toBe(1);
     pass(1);
-    // The answer under way was made before this key.
+    // The answer in progress was created before this key.
     issuer.keys = [old.jwk, fresh.jwk];
     const late = outcome('fresh');
     answer[0]?.();
@@ -168,10 +168,10 @@ describe('rotation', () => {
     expect(await askAll()).toEqual(new Set([200]));
     await expect.poll(() => answer.length).toBe(1);
     answer[0]?.();
-    // Some are verified while the sets change: none is remembered as verified with the new one.
+    // Some tokens are verified while the sets change. None of them may count as verified with the new set.
     while (!(await askAll()).has(401));
     expect(await askAll()).toEqual(new Set([401]));
-    // Nobody asked for a while: the first caller waits for the set.
+    // There was no request for a while, so the first caller waits for the set.
     issuer.behave = null;
     issuer.keys = [old.jwk];
     pass(10 * 60_000);
@@ -186,7 +186,7 @@ describe('rotation', () => {
       proxyUrl: null,
       times: { now },
       onFailure: () => {},
-      // The set has arrived and is not in use: the next lookup still finds the key that was taken back.
+      // The set has arrived but is not in use yet, so the next lookup still finds the revoked key.
       onSkipped: () => queueMicrotask(() => void find('old').then(() => number.resolve(current))),
     });
     let current: number | null = null;

@@ -34,7 +34,7 @@ beforeAll(async () => {
 let bank: RecordingBank;
 let issuer: Issuer;
 let bankql: TestBankql;
-/** Why tokens were refused: never a word of the token. */
+/** The reasons for which tokens were refused; they contain no part of the token. */
 const refusals: TokenRefusal[] = [];
 const identity = (more: Partial<JwtOptions> = {}): JwtOptions => ({
   ...issuer.options,
@@ -213,7 +213,7 @@ describe('IDENTITY_PAYMENT_SCOPE', () => {
       expect(await own.ask(transfer, {}, await headersOf(scopes))).toEqual({
         data: { paid: { payment: { state: 'DONE' }, userErrors: [] } },
       });
-      // A repeat pays nothing, but its answer is a payment's: it needs the word as well.
+      // A repeat pays nothing, but its answer is that of a payment, so it needs the scope as well.
       expect(await own.ask(transfer, {}, await headersOf({}))).toMatchObject({
         data: { paid: { userErrors: [{ code: 'FORBIDDEN' }] } },
       });
@@ -230,7 +230,7 @@ describe('IDENTITY_PAYMENT_SCOPE', () => {
   });
 });
 
-/** Tokens that are not accepted, and how they are made. */
+/** Invalid tokens, and how they are created. */
 const bad: readonly (readonly [string, () => string | Promise<string>, TokenRefusal])[] = [
   ['of another issuer', () => sign(rsa, claims({ iss: 'https://evil.example/' })), 'claims'],
   ['of nobody', () => sign(rsa, claims({ iss: undefined })), 'claims'],
@@ -289,7 +289,7 @@ const bad: readonly (readonly [string, () => string | Promise<string>, TokenRefu
   ['that is too long', () => sign(rsa, claims({ more: 'x'.repeat(6200) })), 'too long'],
 ];
 
-/** What the holder of a token that was really signed is told about its claims. */
+/** The message about a claim, for the holder of a token with a valid signature. */
 const claimMessage = (claim: string) =>
   `The bearer token is not accepted: its claim ${claim} is missing or not the one that this server expects.`;
 const bound = 'The bearer token is bound to its sender (cnf), and this server cannot check that.';
@@ -333,7 +333,7 @@ test.each(bad)('a token %s is refused before any call, and counted', async (what
   const token = await make();
   const answer = await post(token);
   expect(answer.status).toBe(401);
-  // Its holder is told what of its claims is wrong, and nothing if the token is forged.
+  // The holder learns which claim is invalid, unless the token is forged.
   const ofClaim = what.startsWith('whose claim') ? claimMessage('sub') : undefined;
   const reason = told[what] ?? ofClaim ?? 'The bearer token is not accepted.';
   expect(answer.headers.get('www-authenticate')).toBe(

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ServerFixture, startServerFixture } from '../../support/server-fixture.ts';
 
-/** GraphiQL's page and its files as they go over the wire. What a browser makes of them: page.test.ts. */
+/** GraphiQL's page and its files as they are sent. page.test.ts tests them in a browser. */
 
 let fixture: ServerFixture;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** What is answered to a GET, undecoded. */
+/** The answer to a GET, without decoding. */
 async function ask(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   const request = get(url, { headers });
   const [response] = await once(request, 'response');
@@ -28,7 +28,7 @@ async function ask(url: string, headers: Record<string, string> = {}): Promise<A
 
 const page = () => ask(fixture.url, { Accept: 'text/html' });
 
-/** The addresses that the page's elements name. */
+/** The addresses in the page's elements. */
 const filesOf = ({ body }: Answer) =>
   [...body.toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(
     ([, path = '']) => new URL(path, fixture.url).href,

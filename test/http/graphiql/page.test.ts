@@ -8,11 +8,11 @@ import { startServerFixture } from '../../support/server-fixture.ts';
 const exampleOperations = await readExamples();
 
 const nameOf = (example: string) => /^(?:query|mutation) (\w+)/m.exec(example)?.[1] ?? '';
-/** While an operation is under way, GraphiQL's button stops it, and has another name. */
+/** While an operation is in progress, GraphiQL's button stops it, and has another name. */
 const executeButton = (page: Page) => page.getByRole('button', { name: /^Execute query/ });
 const isIntrospection = (request: Request) => request.postData()?.includes('IntrospectionQuery') === true;
 
-/** Pages share a profile, which has the page's scripts already; nothing else is remembered of another page. */
+/** Pages share a browser profile, which has cached the page's scripts; other data of a page is removed. */
 describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium is installed)', () => {
   let bankql: BankqlProcess;
   let browser: Browser;
@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
 
   async function open(url = `${bankql.url}/graphql`, context = shared): Promise<Page> {
     const page = await context.newPage();
-    // What is open takes the processor's time from the next.
+    // An open page would use processor time during the next test.
     onTestFinished(() => page.close());
     await page.goto(new URL('/health', url).href);
     await page.evaluate(() => localStorage.clear());
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     return page;
   }
 
-  /** Waits until GraphiQL has its schema and its editors. A click on its button would do nothing before. */
+  /** Waits until GraphiQL has its schema and its editors. Before that, a click on its button has no effect. */
   async function load(page: Page, navigate: () => Promise<unknown>): Promise<void> {
     const introspection = page.waitForRequest(isIntrospection);
     await navigate();
@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
       await page.locator(`${pane} .view-line`).first().waitFor({ state: 'attached' });
   }
 
-  /** Runs what is in the editor; what was sent. */
+  /** Runs the operation in the editor, and returns the request that was sent. */
   async function run(page: Page) {
     const sent = page.waitForRequest((request) => request.method() === 'POST' && !isIntrospection(request));
     await executeButton(page).click();
@@ -66,13 +66,13 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     return { headers: request.headers(), body: request.postDataJSON() };
   }
 
-  /** What the browser remembers under such names. */
+  /** The entries of the browser's storage with these names. */
   const kept = async (page: Page, names = /./): Promise<string> => {
     const all = await page.evaluate(() => Object.entries(localStorage));
     return JSON.stringify(Object.fromEntries(all.filter(([name]) => names.test(name))));
   };
 
-  /** Types headers in the place of those that are there. */
+  /** Replaces the headers in the editor. */
   async function typeHeaders(page: Page, headers: Readonly<Record<string, string>>): Promise<void> {
     await page.locator('section[aria-label=Headers] .view-lines').last().click();
     await page.keyboard.press('ControlOrMeta+A');
@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     });
     await page.locator('.result-window').getByText('4305.80').waitFor();
     await page.locator('.calls-list').waitFor();
-    // The README's picture is made here, where somebody asks for a new one.
+    // Takes the README's picture if a new one is requested.
     if (process.env.UPDATE_PICTURE) await page.screenshot({ path: 'docs/graphiql.png' });
 
     await page.getByLabel('Show Documentation Explorer').click();
@@ -144,15 +144,15 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
       }),
     );
     expect(bars.every(({ from, beyond }) => from >= 0 && beyond < 1)).toBe(true);
-    // What waits for the accounts begins after what does not.
+    // Calls that need the accounts begin after the others.
     expect(bars[8]?.from).toBeGreaterThan(bars[1]?.from ?? 0);
     expect(await page.locator('.result-window').textContent()).not.toContain('explain');
 
-    // What is refused has no calls, which the panel says: those of the operation before are not taken for its own.
+    // A refused operation has no calls, and the panel says so: it must not show the calls of the operation before.
     await page.locator('.graphiql-query-editor .view-lines').click();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.insertText('query Refused { nothing }');
-    // GraphiQL reads the operation's name a moment after it is typed, and sends the one that it has read.
+    // GraphiQL reads the operation's name a moment after it is typed, and sends the name that it has read.
     await page.locator('.graphiql-tab[aria-selected=true]', { hasText: 'Refused' }).waitFor();
     expect((await run(page)).body).toMatchObject({
       query: 'query Refused { nothing }',
@@ -190,7 +190,8 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
       'Auth-ID': 'bob',
     });
     expect((await run(page)).headers['auth-id']).toBe('bob');
-    // GraphiQL stores headers a moment after they are typed: those of the tab, and the last ones. Another tab's text names bob too.
+    // GraphiQL stores headers a moment after they are typed: those of the tab, and the last ones. The text of another tab
+    // contains "bob" too.
     await expect.poll(() => kept(page, /tabState/)).toMatch(/Auth-ID\W+bob/);
     await expect.poll(() => kept(page, /headers/)).toMatch(/Auth-ID\W+bob/);
     await page.reload();

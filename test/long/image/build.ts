@@ -9,13 +9,13 @@ const dockerfile = join(root, 'ops/Dockerfile');
 const [, nodeVersion = '', debian = ''] =
   /^ARG NODE=([\d.]+)-(\w+)-slim$/m.exec(readFileSync(dockerfile, 'utf8')) ?? [];
 
-/** The image that ops/Dockerfile begins from. */
+/** The base image of ops/Dockerfile. */
 export const baseImage = `docker.io/library/node:${nodeVersion}-${debian}-slim`;
 export const image = 'localhost/bankql';
 
 /**
- * Makes what stands for the official image, so that the check needs no registry of images: a minimal Debian of the same
- * release, the same Node, and npm where the official image has it.
+ * Makes a replacement of the official image, so that the check needs no registry of images: a minimal Debian of the same release,
+ * the same Node, and npm in the same place.
  */
 export async function makeBase({ folder, buildah }: Engine): Promise<void> {
   if (process.version !== `v${nodeVersion}`)
@@ -35,7 +35,7 @@ export async function makeBase({ folder, buildah }: Engine): Promise<void> {
   await buildah('making the base image', 'commit', '--quiet', '--rm', container, baseImage);
 }
 
-/** Builds ops/Dockerfile as it is. Where packages come from, and whom this machine trusts, is not the Dockerfile's affair. */
+/** Builds ops/Dockerfile unchanged. The source of packages and the trusted authorities are set from outside. */
 export async function buildImage({ folder, buildah }: Engine): Promise<void> {
   const settings = join(folder, 'npm');
   mkdirSync(settings);

@@ -9,7 +9,7 @@ const lock = readFileSync(join(import.meta.dirname, '../../../package-lock.json'
 const packagesOf = (text: string): Readonly<Record<string, Readonly<Record<string, unknown>>>> =>
   JSON.parse(text).packages;
 
-/** What the image holds and serving needs not, or the other way round. Says what it weighs. */
+/** The differences between the contents of the image and the files that serving needs. Prints the size of the image. */
 export async function wrongContents(
   { podman, print }: Engine,
   say: (line: string) => void,

@@ -10,14 +10,17 @@ import { progress } from '../progress.ts';
 const folders = (process.env.PATH ?? '').split(delimiter).concat('/usr/sbin', '/sbin');
 const programs = ['debootstrap', 'buildah', 'podman', 'runc'];
 
-/** Why no image can be made here; null if it can. */
+/** Why no image can be built here; null if it can be built. */
 export function whyNone(): string | null {
   const missing = programs.filter((name) => !folders.some((folder) => existsSync(join(folder, name))));
   if (missing.length > 0) return `${missing.join(', ')} not installed here (all are packages of Debian)`;
   return process.getuid?.() === 0 ? null : 'only root can make an image';
 }
 
-/** Runs a program to its end, and shows how long it has been at it. Errors: the end of what it printed. */
+/**
+ * Runs a program to its end, and shows how long it has been running.
+ * Errors: an Error with the end of its output.
+ */
 export async function run(activity: string, program: string, args: readonly string[]): Promise<string> {
   const startedAt = performance.now();
   const timer = setInterval(
@@ -35,14 +38,17 @@ export async function run(activity: string, program: string, args: readonly stri
   }
 }
 
-/** A container that runs; its ports are this machine's, since it has this machine's network. */
+/** A running container. It uses the network of this machine, so its ports are this machine's. */
 export interface Container {
   readonly url: string;
   readonly metricsUrl: string;
   readonly output: () => string;
-  /** What a command prints in it. */
+  /** The output of a command in the container. */
   exec(...command: string[]): Promise<string>;
-  /** Runs the image's HEALTHCHECK in it. Errors: where that fails. */
+  /**
+   * Runs the image's HEALTHCHECK in the container.
+   * Errors: an Error if it fails.
+   */
   checkHealth(): Promise<string>;
   signal(name: string): Promise<string>;
   /** Its exit code. */
@@ -54,13 +60,16 @@ export interface Engine extends AsyncDisposable {
   readonly folder: string;
   buildah(activity: string, ...args: string[]): Promise<string>;
   podman(...args: string[]): Promise<string>;
-  /** What a program of the image prints, without bankql. */
+  /** The output of a program of the image, without bankql. */
   print(image: string, program: string, ...args: string[]): Promise<string>;
-  /** Starts the image as ops/ does: root read-only, no capabilities, a limit of memory. Errors: where it is not up in 20 s. */
+  /**
+   * Starts the image as ops/ does: read-only root, no capabilities, a memory limit.
+   * Errors: an Error if it is not up in 20 s.
+   */
   start(image: string, megabytes: number, environment: Readonly<Record<string, string>>): Promise<Container>;
 }
 
-/** What podman would raise, which takes a capability that root may lack. */
+/** podman would raise these limits, which needs a capability that root may lack. */
 const limits = ['--ulimit=nofile=4096:4096', '--ulimit=nproc=4096:4096'];
 const hardening = [
   '--read-only',
@@ -69,7 +78,7 @@ const hardening = [
   '--security-opt=no-new-privileges',
 ];
 
-/** buildah and podman with a storage of their own, which is removed in the end. */
+/** buildah and podman with their own storage, which is removed at the end. */
 export async function startEngine(): Promise<Engine> {
   const folder = mkdtempSync(join(tmpdir(), 'bankql-image-'));
   const storage = (driver: string) => [
@@ -77,7 +86,7 @@ export async function startEngine(): Promise<Engine> {
     `--runroot=${join(folder, 'run')}`,
     `--storage-driver=${driver}`,
   ];
-  // Within a container there may be no overlay over its own; vfs copies each layer instead.
+  // If this machine is itself a container, overlayfs cannot be used on top of its own; vfs copies each layer instead.
   const driver = await run('looking for overlayfs', 'buildah', [
     ...storage('overlay'),
     'from',
@@ -155,7 +164,7 @@ export async function startEngine(): Promise<Engine> {
       await podman('rm', '--all', '--force');
       await Promise.all(running);
       await run('removing', 'buildah', [...common, 'rm', '--all']);
-      // Its storage is a mount on itself.
+      // The storage is a mount on itself.
       await run('unmounting', 'umount', [join(folder, 'storage', driver)]).catch(() => {});
       rmSync(folder, { recursive: true });
     },

@@ -1,23 +1,23 @@
 import { Pool } from 'undici';
 import { q4, type Shape } from '../../../bench/shapes.ts';
 
-/** How requests were answered: how many with each status, or with the code of an error of the connection. */
+/** The results of requests: the number with each status, or with the code of an error of the connection. */
 type Outcomes = Readonly<Record<string, number>>;
 
 interface LoadOptions {
   readonly url: string;
   readonly connections: number;
-  /** Of a hundred requests, how many have a text that nobody sent before. */
+  /** The percentage of requests with a new text. */
   readonly uniquePercent: number;
   readonly shape?: Shape;
 }
 
 const callers = 2048;
 
-/** The text with an alias of its own, so that neither its document nor its plan was ever made. */
+/** The text with a new alias, so that its document and its plan are new. */
 const uniqueText = (text: string, number: number) => text.replace(/\blabel\b/, `a${number}: label`);
 
-/** Sends a query over each connection as soon as the one before is answered, until it is stopped. Callers take turns. */
+/** Sends a query over each connection as soon as the previous one is answered, until it is stopped. Callers take turns. */
 export function startLoad({ url, connections, uniquePercent, shape = q4 }: LoadOptions) {
   const pool = new Pool(url, { connections, pipelining: 1 });
   const outcomes: Record<string, number> = {};
@@ -29,7 +29,7 @@ export function startLoad({ url, connections, uniquePercent, shape = q4 }: LoadO
     const query = nth % 100 < uniquePercent ? uniqueText(shape.query, nth) : shape.query;
     const outcome = await outcomeOf(pool, query, nth % callers);
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    // Whoever is told to come back later does not ask again at once.
+    // A client that is refused does not repeat its request at once.
     if (outcome !== '200') await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
@@ -41,7 +41,7 @@ export function startLoad({ url, connections, uniquePercent, shape = q4 }: LoadO
   return {
     outcomes: (): Outcomes => ({ ...outcomes }),
     sent: () => sent,
-    /** Sends no more, and waits for what is under way. */
+    /** Stops sending, and waits for requests in progress. */
     async stop(): Promise<void> {
       isStopped = true;
       await Promise.all(asking);

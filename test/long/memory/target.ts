@@ -5,7 +5,7 @@ import { freePort } from '../../support/loopback.ts';
 import { startProcess } from '../../support/process.ts';
 import { liveHeap } from '../live-heap.ts';
 
-/** bankql as the bench runs it, over the bench's bank. */
+/** bankql with the settings of the bench, and the bench's bank. */
 export async function startTarget(environment: Record<string, string> = {}) {
   const bank = await openBank();
   bank.reset();

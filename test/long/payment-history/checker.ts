@@ -3,13 +3,13 @@ import { describeViolation, violationsOf } from '../../support/payment-invariant
 import { deadlineMs } from './cluster.ts';
 import type { History } from './run.ts';
 
-/** What a history proves: how often what happened, and what must not have happened. */
+/** The result of checking a history: the number of events of each kind, and the violations. */
 export interface HistoryReport {
   readonly counts: ReadonlyMap<string, number>;
   readonly violations: readonly string[];
 }
 
-/** Holds a history against the invariants of payments. */
+/** Checks a history against the invariants of payments. */
 export function judge({ clients, bank, records, audit, events, misdeeds, errors }: History): HistoryReport {
   const history = { clients, bank, records, audit, deadlineMs };
   const counts = new Map<string, number>();

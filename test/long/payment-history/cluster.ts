@@ -8,27 +8,27 @@ import { type BankqlProcess, startProcess } from '../../support/process.ts';
 import { accepting, faultOf } from './faults.ts';
 import type { ChaosEvent, Workload } from './workload.ts';
 
-/** Two processes of bankql over one store and one bank, and all that can happen to them. */
+/** Two processes of bankql with one store and one bank, and the faults that they are exposed to. */
 export interface Cluster extends AsyncDisposable {
   readonly stateUrl: string;
-  /** Lets time pass for all that the store holds. */
+  /** Moves the times of all stored records back, as if time had passed. */
   pass(ms: number): Promise<void>;
   readonly bank: readonly BankEntry[];
-  /** How often each kind of event was made to happen. */
+  /** The number of events of each kind that were caused. */
   readonly events: ReadonlyMap<string, number>;
-  /** What a process did that it must not, whatever the payments. */
+  /** Violations by a process that do not concern a payment. */
   readonly misdeeds: string[];
-  /** What all processes have printed. */
+  /** The output of all processes. */
   output(): string;
-  /** The address of a replica, or of the other one where that is down. */
+  /** The address of a replica; of the other one if this one is down. */
   address(replica: number): Promise<string>;
-  /** Makes an event happen, and resolves when it is over; nothing where it happens already. */
+  /** Causes an event, and resolves when it is over. Does nothing if such an event is in progress. */
   cause(event: ChaosEvent): Promise<void>;
-  /** From now on the bank accepts whatever comes. */
+  /** From now on, the bank accepts every payment. */
   heal(): void;
-  /** Starts both processes anew, after a SIGTERM. */
+  /** Stops both processes by SIGTERM, and starts them again. */
   restart(): Promise<void>;
-  /** Ends both processes with a SIGTERM. */
+  /** Stops both processes by SIGTERM. */
   stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export const deadlineMs = 400;
 const stopMs = 30_000;
 const paid = z.object({ value: z.object({ amount: z.number() }) });
 
-/** A place of a process, which is empty while that is down. */
+/** The place of a process. It is empty while the process is down. */
 interface Place {
   running: BankqlProcess | null;
   busy: boolean;
@@ -69,7 +69,7 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
     const { act, ...fault } = isWell ? accepting(arrived) : faultOf(plan.random, arrived, nth, deadlineMs);
     const amount = paid.parse(JSON.parse(arrived.body)).value.amount.toFixed(2);
     const at = performance.now();
-    // When it left is not known: this process may read it long after, when it was busy itself.
+    // The time at which the request left is unknown, because this process may read it long after if it is busy.
     log.push({ arrived, amount, leftAt: 0, at, ...fault });
     nextArrival.resolve();
     nextArrival = Promise.withResolvers();
@@ -79,7 +79,7 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
   async function launch(): Promise<BankqlProcess> {
     const started = await startProcess({
       BANK_BASE_URL: bank.url,
-      // Every fault is to reach the bank: no breaker pauses payments in between.
+      // Every fault must reach the bank, so no breaker pauses payments.
       ...withLimits({ breakerShare: 0 }),
       STATE_URL: state.url,
       BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
@@ -96,7 +96,7 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
     place.running = null;
     if (running === null) return;
     const ended = await Promise.race([running.stop(signal), delay(stopMs, 'not yet', { ref: false })]);
-    // A process that stops while the store is away tells what it could not write.
+    // A process that stops while the store is unavailable logs the outcomes that it could not write.
     const isLoss = ended === 1 && running.output().includes('the payment store lacks an outcome');
     if (!isLoss && ended !== (signal === 'SIGKILL' ? 'SIGKILL' : 0))
       misdeeds.push(`${signal} ended a process with: ${ended}`);
@@ -104,7 +104,7 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
 
   async function restart(place: Place, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     await end(place, signal);
-    // The store may be away just now: then bankql does not start, and whoever runs it starts it again.
+    // The store may be unavailable at this moment. Then bankql does not start, and a supervisor starts it again.
     while (place.running === null) {
       place.running = await launch().catch((error: Error) => {
         if (!/store|STATE_URL/.test(error.message)) throw error;

@@ -2,10 +2,10 @@ import { type Act, hang, later, reply, reset, write, writeThen } from '../../sup
 import { type Arrived, accept } from '../../support/payment-bank.ts';
 import { pick, type Random } from './workload.ts';
 
-/** What a bank does with a payment. */
+/** The bank's behaviour for a payment. */
 export interface Fault {
   readonly name: string;
-  /** How the payment ends for whoever reads the whole answer; RELEASED: its key is free again. */
+  /** The state of the payment for a reader of the whole answer. RELEASED: its key is free again. */
   readonly ends: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   /** Whether money moved. */
   readonly executed: boolean;
@@ -45,7 +45,7 @@ const refusals = [400, 402, 403, 404, 405, 413, 415, 422, 429];
 const unclear = [408, 409, 410, 425];
 const failures = [500, 502, 503, 504];
 
-/** What it does when all is well. */
+/** The behaviour without faults. */
 export const accepting = (payment: Arrived): Fault => ({
   name: 'accept',
   ends: 'DONE',
@@ -53,12 +53,12 @@ export const accepting = (payment: Arrived): Fault => ({
   act: accept(payment),
 });
 
-/** What the bank does with the nth request for a payment, as the seed says. */
+/** The bank's behaviour for the nth request for a payment, determined by the seed. */
 export function faultOf(random: Random, payment: Arrived, nth: number, deadlineMs: number): Fault {
   const { account } = payment;
   const of = (list: readonly number[]) =>
     list[Math.floor(random('status', account, nth) * list.length)] ?? 500;
-  // Whoever sent it cannot know this; so the bank does the one as well as the other.
+  // The sender cannot know whether the bank executed the payment, so both occur.
   const maybe = random('executed', account, nth) < 0.5;
   const unknown = (act: Act, executed = maybe) => ({ name, ends: 'UNKNOWN' as const, executed, act });
   const name = pick(weights, random('fault', account, nth));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { PaymentRecord, PaymentState } from '../../../src/payments/record.ts';
+import type { PaymentRecord, PaymentState } from '../../../src/payments/payment-record.ts';
 import { openStore } from '../../../src/payments/store/open-store.ts';
 import type { PaymentStore } from '../../../src/payments/store/store.ts';
 import { logLines } from '../../support/log-lines.ts';
@@ -10,7 +10,7 @@ import type { StateKind } from '../../support/payment-states.ts';
 import { type Cluster, deadlineMs, startCluster } from './cluster.ts';
 import type { ChaosEvent, PlannedPayment, Workload } from './workload.ts';
 
-/** All that was seen of a run; times are of `performance.now()`. */
+/** The observations of a run. Times are of `performance.now()`. */
 export interface History {
   readonly clients: readonly ClientEntry[];
   readonly bank: readonly BankEntry[];
@@ -18,7 +18,7 @@ export interface History {
   readonly audit: readonly AuditLine[];
   readonly events: Cluster['events'];
   readonly misdeeds: readonly string[];
-  /** How often the processes logged which error. */
+  /** The number of lines for each error in the logs of the processes. */
   readonly errors: ReadonlyMap<string, number>;
   readonly seconds: number;
 }
@@ -26,12 +26,12 @@ export interface History {
 const clientCount = 12;
 const patienceMs = 15_000;
 
-/** Called with the number of operations that were asked for so far. */
+/** Called with the number of operations that were requested so far. */
 export type OnAsked = (asked: number) => void;
 
 /**
- * Lets clients and chaos loose on a machine, and writes down what happens.
- * Errors: the signal's reason, once it is raised and all processes have ended.
+ * Runs clients and faults on a cluster, and records what happens.
+ * Errors: the signal's reason, after the signal is aborted and all processes have ended.
  */
 export async function runHistory(
   plan: Workload,
@@ -65,7 +65,7 @@ export async function runHistory(
       mutation: payment.mutation,
       signal: AbortSignal.timeout(leaveMs ?? patienceMs),
     }).catch((error: unknown) => {
-      // Without an answer fetch throws a TypeError, or the signal's reason; anything else is bankql's doing.
+      // Without an answer, fetch throws a TypeError, or the signal's reason. Any other error is a fault of bankql.
       if (!(error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError')))
         machine.misdeeds.push(`an answer of another shape: ${error}`);
       return null;
@@ -80,7 +80,7 @@ export async function runHistory(
   const happening: Promise<void>[] = [];
   const cause = (event: ChaosEvent) => {
     const end = machine.cause(event);
-    // It is waited for below; until then, a failure must not end this process.
+    // The promise is awaited below. Until then, its rejection must not end this process.
     end.catch(() => {});
     return end;
   };
@@ -94,12 +94,12 @@ export async function runHistory(
       Array.from({ length: times }, (_, n) => ask(payment, amount, replica + n, 'history', leaveMs)),
     );
   });
-  // Whatever comes, nothing may be started any more when the machine is taken apart.
+  // Nothing may be started any more when the machine is closed, whatever happens.
   await history.catch(() => {});
   await Promise.allSettled(happening);
   await Promise.all([history, ...happening]);
 
-  // All is well now, and every payment is asked for once more, as it was at first, of processes started anew.
+  // There are no more faults now. Every payment is requested once more, with its first input, from restarted processes.
   machine.heal();
   await delay(2 * deadlineMs);
   await machine.restart();
@@ -107,7 +107,7 @@ export async function runHistory(
   const underWay: [PlannedPayment, string][] = [];
   await byClients([...first], async ([payment, amount], n) => {
     let code = await ask(payment, amount, n, 'last word');
-    // As clients do: a store whose disk is busy may not answer in time.
+    // As clients do: a store with a busy disk may not answer in time.
     for (let again = 0; code === 'STATE_UNAVAILABLE' && again < mostRetries; again++) {
       const last = clients.findLastIndex((entry) => entry.payment === payment);
       clients.push(...clients.splice(last, 1).map((entry) => ({ ...entry, phase: 'history' as const })));
@@ -128,7 +128,7 @@ export async function runHistory(
   return { clients, bank, records, audit, events: machine.events, misdeeds, errors, seconds };
 }
 
-/** As many at a time as there are clients. */
+/** Runs this work with as many concurrent steps as there are clients. */
 async function byClients<T>(work: readonly T[], one: (item: T, n: number) => Promise<unknown>) {
   const queue = work.entries();
   const client = async () => {
@@ -139,20 +139,23 @@ async function byClients<T>(work: readonly T[], one: (item: T, n: number) => Pro
   await Promise.all(clients);
 }
 
-/** How often a payment is asked for again while the store is away, and how long is waited in between: STATE_UNAVAILABLE says so. */
+/**
+ * How many times a payment is repeated while the store is unavailable, and the pause between repeats, which STATE_UNAVAILABLE
+ * gives.
+ */
 const mostRetries = 60;
 const retryAfterMs = 1_000;
 
-/** How often the records are read again while one of them changes, and how long it is waited in between. */
+/** How many times the records are read again while one of them changes, and the pause between readings. */
 const readings = { most: 20, everyMs: 500 };
 
 /**
- * All records. An hour has passed for the store, so that all leases have ended. A payment whose
- * client was told, or gave up, may still be under way in a slow process: its record would be read in two states, or as PENDING.
- * So they are read again until none changes.
+ * All records. An hour has passed for the store, so all leases have ended. A payment whose client has its answer, or gave up, may
+ * still be in progress in a slow process: its record could be read in two states, or as PENDING. Therefore the records are read
+ * again until none changes.
  */
 async function readRecords(stateUrl: string): Promise<readonly PaymentRecord[]> {
-  // It begins no payment, so that nothing has to be confirmed by replicas.
+  // This store begins no payment, so no replica has to confirm anything.
   const store = await openStore(stateUrl, {
     timeoutMs: 60_000,
     retentionMs: 30 * 86_400_000,
@@ -173,7 +176,7 @@ async function readRecords(stateUrl: string): Promise<readonly PaymentRecord[]> 
 async function readOnce(store: PaymentStore): Promise<readonly PaymentRecord[]> {
   const states: readonly PaymentState[] = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'];
   const records: PaymentRecord[] = [];
-  // One after the other: the first list is what ends the leases.
+  // One search after the other, because the first search ends the leases.
   for (const state of states) records.push(...(await store.search({ states: [state] })));
   return records;
 }
@@ -204,7 +207,7 @@ function errorLines(output: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const line of logLines(output, '"level":50')) {
     const { msg, reason, loss } = errorLine.parse(line);
-    // Counts and ids differ from one to the next.
+    // Counts and ids differ between equal messages.
     const text = [msg, reason ?? loss].join(': ').replaceAll(/[0-9a-f-]{36}|\d+/g, '#');
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }

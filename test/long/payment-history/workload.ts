@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 
-/** What is done to a payment service, and by whom, as the seed alone says. */
+/** The operations on a payment service and their clients, determined by the seed alone. */
 export interface Workload {
   readonly asks: readonly Ask[];
   readonly events: readonly ChaosEvent[];
-  /** A number from 0 up to 1 that depends on the seed and the name alone. */
+  /** A number from 0 up to 1, which depends only on the seed and the name. */
   readonly random: Random;
 }
 
 export type Random = (...name: readonly (string | number)[]) => number;
 
-/** One payment that somebody intends: a caller and a key. Its account tells the bank and the record which it is. */
+/** One intended payment: a caller and a key. Its account identifies it at the bank and in the record. */
 export interface PlannedPayment {
   readonly account: string;
   readonly key: string;
@@ -18,32 +18,32 @@ export interface PlannedPayment {
   readonly mutation: 'makeTransaction' | 'putTransactionRequest';
 }
 
-/** A client that asks for a payment. */
+/** A request of a client for a payment. */
 export interface Ask {
   readonly payment: PlannedPayment;
   readonly amount: string;
-  /** How often at once; in turns at each replica, from this one on. */
+  /** The number of concurrent requests. They go to the replicas in turn, beginning with this one. */
   readonly times: number;
   readonly replica: 0 | 1;
-  /** What the client waits before it asks. */
+  /** The delay before the client sends the request. */
   readonly waitMs: number;
-  /** When the client leaves; null: it waits for the answer. */
+  /** The time after which the client disconnects; null if it waits for the answer. */
   readonly leaveMs: number | null;
 }
 
-/** What happens to the machine when so many operations have been asked for. */
+/** A fault of the machine, and the number of operations after which it occurs. */
 export interface ChaosEvent {
   readonly at: number;
   readonly kind: ChaosKind;
   readonly replica: 0 | 1;
   readonly forMs: number;
-  /** Of the ways in which a store can be taken away, which one; counted on and on. */
+  /** The number of the way in which the store is made unavailable. It increases, and the remainder decides. */
   readonly way: number;
 }
 
 export type ChaosKind = keyof typeof deck;
 
-/** How many of each kind come, in another order each time, before the next round of them. */
+/** The number of events of each kind in one round. Each round has another order. */
 const deck = {
   'SIGKILL and restart': 4,
   'SIGKILL when a payment arrives, and restart': 4,
@@ -54,7 +54,7 @@ const deck = {
 } as const;
 const cards = entriesOf(deck).flatMap(([kind, times]) => Array<ChaosKind>(times).fill(kind));
 
-/** Of a table of weights, the entry at a number from 0 up to 1. */
+/** The entry of a table of weights at a number from 0 up to 1. */
 export function pick<Name extends string>(weights: Readonly<Record<Name, number>>, at: number): Name {
   const entries = entriesOf(weights);
   let left = at * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -66,23 +66,23 @@ export function pick<Name extends string>(weights: Readonly<Record<Name, number>
 }
 
 function entriesOf<Name extends string>(weights: Readonly<Record<Name, number>>): [Name, number][] {
-  // Object.entries does not know that there are no other names.
+  // The type of Object.entries does not contain the names.
   return Object.entries<number>(weights) as [Name, number][];
 }
 
 const asked = { first: '12.50', other: '13.50' };
-/** Payments that are asked for at one time, and how often each is, on average. */
+/** The number of payments that are requested at one time, and the average number of requests for each. */
 const window = 5;
 const asksOfPayment = 6;
 const operationsBetweenEvents = 22;
 
-/** How fast it goes: what a client waits before it asks, on average, and the longest SIGSTOP. */
+/** The speed of a run: the average delay before a request, and the longest SIGSTOP. */
 export interface Pace {
   readonly waitMs: number;
   readonly pauseMs: number;
 }
 
-/** A plan of at least so many operations. */
+/** A plan of at least this number of operations. */
 export function makePlan(seed: number, operations: number, pace: Pace): Workload {
   const random: Random = (...name) =>
     createHash('sha256')

@@ -1,25 +1,25 @@
 import { credentials } from '../../support/bankql.ts';
 import { payBody, transfer } from '../../support/payment-client.ts';
 
-/** What a request was answered with. */
+/** A request, and its result. */
 export interface Asked {
   readonly startedAt: number;
-  /** A payment's idempotency key, which is its account at the bank too; null for a read. */
+  /** The idempotency key of a payment, which is also its account at the bank; null for a read. */
   readonly key: string | null;
-  /** `200`, `200 OUTCOME_UNKNOWN`, `502`, or why there is no answer; null while there is none. */
+  /** `200`, `200 OUTCOME_UNKNOWN`, `502`, or why there is no answer; null until there is a result. */
   outcome: string | null;
 }
 
 export const good = '200';
 
-/** One request in so many is a payment. */
+/** One of this number of requests is a payment. */
 const paymentEvery = 10;
 const everyMs = 10;
 const readBody = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });
 
 /**
- * Sends so many requests a second, whatever becomes of the answers. `stop` sends no more, and waits for the rest. Keys of
- * payments begin with the name.
+ * Sends this number of requests a second, whether or not they are answered. `stop` ends this, and waits for the remaining
+ * answers. Keys of payments begin with `name`.
  */
 export function startLoad(url: string, perSecond: number, name: string) {
   const asked: Asked[] = [];
@@ -51,7 +51,7 @@ export function startLoad(url: string, perSecond: number, name: string) {
   };
 }
 
-/** Asks for a payment, or a read where there is no key. */
+/** Sends a payment, or a read if there is no key. */
 export async function outcomeOf(url: string, key: string | null): Promise<string> {
   try {
     const response = await fetch(`${url}/graphql`, {
@@ -68,7 +68,7 @@ export async function outcomeOf(url: string, key: string | null): Promise<string
   }
 }
 
-/** How often each outcome came. */
+/** The number of requests with each outcome. */
 export const tally = (asked: readonly Asked[]): Readonly<Record<string, number>> =>
   Object.fromEntries(
     Object.entries(Object.groupBy(asked, ({ outcome }) => outcome ?? 'no end')).map(([outcome, all = []]) => [

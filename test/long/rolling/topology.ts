@@ -13,7 +13,7 @@ import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.t
 import { durable, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
 
-/** What ops/compose describes, as processes of this machine: nginx, two replicas, a PostgreSQL, and a bank that counts. */
+/** The services of ops/compose as processes of this machine: nginx, two replicas, PostgreSQL, and a bank that counts. */
 
 const ops = join(import.meta.dirname, '../../../ops/compose');
 const compose = z
@@ -39,7 +39,7 @@ export async function startTopology(): Promise<Topology> {
   const folder = mkdtempSync(join(tmpdir(), 'bankql-rolling-'));
   const drain = join(folder, 'drain');
   mkdirSync(drain);
-  // Started by root, nginx serves as another user, who has to see the files of drain/.
+  // If root starts nginx, its workers run as another user, who must be able to read the files of drain/.
   chmodSync(folder, 0o755);
   const bank = await startPaymentBank();
   const postgres = await startPostgres(durable);
@@ -59,7 +59,7 @@ export async function startTopology(): Promise<Topology> {
         HOST: '127.0.0.1',
         PORT: String(ports[replica]),
         METRICS_PORT: '0',
-        // All requests are one caller's, and come at their times: on a slow machine many are under way at once.
+        // All requests are of one caller and sent at fixed times, so on a slow machine many are in progress at once.
         ...withLimits({ requests: 10_000, requestsPerCaller: 10_000 }),
       }),
     );
@@ -73,7 +73,7 @@ export async function startTopology(): Promise<Topology> {
 
   await Promise.all(replicas.map(start));
   const port = await freePort();
-  // The load generator names its caller, as what verifies callers would.
+  // The load generator sends the caller's name, in place of the component that verifies callers.
   const nginx = startNginx(folder, port, ports, {
     provider: '$http_auth_provider_name',
     id: '$http_auth_id',
@@ -109,7 +109,7 @@ export async function startTopology(): Promise<Topology> {
   };
 }
 
-/** Waits until the check returns true; an error counts as false. The limit only ends a check that would never do so. */
+/** Waits until the check returns true; an error counts as false. The limit only ends a check that would never succeed. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 600_000; performance.now() < end; await delay(50))
     if (await isSo().catch(() => false)) return;

@@ -450,7 +450,7 @@ unknowable 400 {"message":"Bad Request"}
 unknowable 500 {"message":"Account not found"}`,
 };
 
-/** What banks write in texts of 4xx, in several languages: by what happened, one text of each language. */
+/** Texts that banks write in 4xx answers, in several languages, by what happened to the payment; one text of each language. */
 const texts: Readonly<Record<'executed' | 'unknowable' | 'refused', readonly string[]>> = {
   executed: [
     'The payment has already been executed',

@@ -12,14 +12,14 @@ import { startBankqlFixture } from '../../support/bankql-fixture.ts';
 import { startRecordingBank } from '../../support/recording-bank.ts';
 import { until } from '../../support/waits.ts';
 
-/** The sentence of all these refusals, letter for letter. */
+/** The complete sentence of all these refusals. */
 const sentence =
   'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';
 const pay = (key = 'key') =>
   `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 const find = '{ payment(idempotencyKey: "key") { state } }';
 
-/** A store that is away while `isAway`. */
+/** A store that is unavailable while `isAway`. */
 async function storeThatGoesAway() {
   const kept = await createMemoryStore({ retentionMs: 86_400_000 });
   const state = { isAway: false };
@@ -135,7 +135,7 @@ test('where the bank cannot be reached the error names the key, which is free', 
   expect((await bankql.ask(find)).data).toEqual({ payment: null });
 });
 
-/** What docs/payments.md says of a code: the line of its table that names it, or the beginning of its name. */
+/** The advice of docs/payments.md about a code: the row of its table with the code, or with the beginning of its name. */
 function adviceFor(code: string): string | undefined {
   const page = readFileSync(new URL('../../../docs/payments.md', import.meta.url), 'utf8');
   const isNamed = (line: string) =>
@@ -191,7 +191,7 @@ describe('a payment that was made, and whose answer was lost', () => {
   });
 });
 
-/** A payment whose request is on its way, and that is asked for again: the first request arrives last. */
+/** The first request of a payment is still on its way when the payment is repeated: the first request arrives last. */
 describe('a payment whose request is late', () => {
   test('is made once by a client that does what the refusal of its repetition says', async () => {
     const { store, state } = await storeThatGoesAway();
@@ -200,7 +200,7 @@ describe('a payment whose request is late', () => {
     state.isAway = true;
     const message = (await fixture.ask(pay('first'))).errors?.[0]?.message ?? '';
     state.isAway = false;
-    // It has not arrived, so that there is no record of it.
+    // The request has not arrived, so there is no record of the payment.
     expect((await fixture.ask('{ payment(idempotencyKey: "first") { state } }')).data).toEqual({
       payment: null,
     });
@@ -224,7 +224,7 @@ describe('a payment whose request is late', () => {
 });
 
 describe('admission', () => {
-  /** A payment with a new key is admitted before it begins, since it counts against its caller's limit. */
+  /** A payment with a new key takes a call of its caller's rate limit before it begins. */
 
   const given = {
     idempotencyKey: 'key',
@@ -246,10 +246,10 @@ describe('admission', () => {
     const bank = createBankClient({ ...bankDefaults, baseUrl });
     const store = await createMemoryStore({ retentionMs: 86_400_000 });
     let records = 0;
-    // Each record asks which request it belongs to.
+    // Each record calls this for the id of its request.
     const requestId = () => `request ${++records}`;
     const asked: string[] = [];
-    /** Why the next one is not admitted. */
+    /** The reasons for which the next payments are refused. */
     const refusals: Error[] = [];
     async function admit({ credentials, operation }: Call) {
       asked.push(`${credentials.authId} ${operation.id}`);
@@ -271,7 +271,7 @@ describe('admission', () => {
     };
   }
 
-  /** The reasons for which a payment is refused before anything is stored, in the order in which they are found. */
+  /** The reasons for which a payment is refused before anything is stored, in the order of the checks. */
   const faults: readonly (readonly [code: string, words: string, change: object])[] = [
     ['BAD_USER_INPUT', 'idempotencyKey', { idempotencyKey: 'schlüssel' }],
     ['BAD_USER_INPUT', 'BANK_ID', { bankId: 'a/b' }],
@@ -307,7 +307,7 @@ describe('admission', () => {
     expect(service.asked).toEqual(twice);
     service.refusals.push(refusal);
     expect(await service.payments.pay(postMakeTransaction, intent)).toMatchObject({ replayed: true });
-    // The key is known, whatever it was used for.
+    // The key is known, so the payment is answered, whatever its values.
     const other = service.payments.pay(postMakeTransaction, intentOf({ ...given, description: 'another' }));
     await expect(other).rejects.toMatchObject({ extensions: { code: 'IDEMPOTENCY_KEY_REUSED' } });
     expect(service.asked).toEqual(twice);

@@ -5,7 +5,7 @@ import { observeDriver } from '../../../src/payments/store/observed-driver.ts';
 import { StoreUnavailable } from '../../../src/payments/store/store.ts';
 import { changed, newRow } from './postgres/opened-driver.ts';
 
-/** A database that fails on demand, by a clock of the test's own, and what is told of it. */
+/** A database that fails on demand, with a clock that the test sets, and the reported events. */
 let clock = 0;
 let told: string[] = [];
 let broken: ReadonlySet<string> = new Set();
@@ -83,7 +83,7 @@ describe('an outage', () => {
       clock += 1000;
     }
     broken = new Set();
-    // It finds a payment, and records none.
+    // The call finds a payment, and records none.
     await insert(driver, 'there', 'v-2');
     expect(news()).toEqual(['away: It is away.']);
   });
@@ -100,7 +100,7 @@ describe('an outage', () => {
     clock += 5000;
     await vi.advanceTimersByTimeAsync(1000);
     expect(news()).toEqual(['away: It is away.', expect.stringMatching(/^back after 5/)]);
-    // Nothing is asked any more.
+    // No further calls are made.
     expect(vi.getTimerCount()).toBe(0);
   });
 

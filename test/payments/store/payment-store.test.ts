@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { PaymentOutcome } from '../../../src/payments/record.ts';
+import type { PaymentOutcome } from '../../../src/payments/payment-record.ts';
 import { type NewRow, type StoreDriver, WriteUncertain } from '../../../src/payments/store/driver.ts';
 import { createMemoryDriver, createMemoryStore } from '../../../src/payments/store/memory-store.ts';
 import { createPaymentStore } from '../../../src/payments/store/payment-store.ts';
@@ -15,7 +15,7 @@ import {
   stored,
 } from './store-conformance.ts';
 
-/** The protocol over a driver that fails as the test wants. */
+/** The protocol over a driver that fails on demand. */
 
 const { id, trackId } = pending();
 const day = 24 * 60 * 60 * 1000;
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** A store over a database whose methods the test replaces. `ahead`: by how much the database's clock is ahead, in milliseconds. */
+/** A store over a database whose methods the test replaces. `ahead`: the lead of the database's clock, in milliseconds. */
 function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
   const clocks = { ahead };
   const database = createMemoryDriver({ now: () => now + clocks.ahead });
@@ -42,7 +42,7 @@ function setUp({ uncertainMs = 0, ahead = 0 } = {}) {
   return { ...openOver(driver), database, broken, clocks, away };
 }
 
-/** A store over a driver, with what it tells. */
+/** A store over a driver, with the events that it reports. */
 function openOver(driver: StoreDriver) {
   const events: StoreEvent[] = [];
   const onEvent = (event: StoreEvent) => void events.push(event);
@@ -57,7 +57,7 @@ const pass = async (ms: number) => {
 type Made = ReturnType<typeof setUp>;
 const begin = ({ store }: Pick<Made, 'store'>, change = {}) => store.begin(pending(change), lease);
 
-/** A store with a payment whose outcome the database did not take. */
+/** A store with a payment whose outcome the database did not accept. */
 async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Made> {
   const made = setUp();
   await begin(made);
@@ -67,7 +67,7 @@ async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Ma
 }
 
 describe('a beginning of which it is not known whether it was stored', () => {
-  /** What becomes of the row, before the store is told that nobody knows. */
+  /** Begins a payment whose insertion has an uncertain result: `insert` decides what happens to the row. */
   async function beginUncertainly(insert: (made: Made, row: NewRow) => unknown): Promise<Made> {
     const made = setUp({ uncertainMs: 5_000 });
     made.broken.insert = async (row) => {
@@ -105,7 +105,7 @@ describe('a beginning of which it is not known whether it was stored', () => {
     await beginUncertainly(({ broken, database }) => {
       broken.find = async (key) => {
         lookups++;
-        // The time passes while the database looks.
+        // Time passes during the call of the database.
         now += 6_000;
         return database.find(key);
       };
@@ -141,7 +141,7 @@ describe('an outcome that cannot be written', () => {
     broken.find = broken.insert = away;
     expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
     expect(await store.find(id)).toMatchObject({ ...done, history: [{}, { state: 'DONE' }] });
-    // Others are told what the database says.
+    // Other callers get the answer of the database.
     await expect(begin(made, { id: 'b' })).rejects.toThrow(StoreUnavailable);
     await pass(3_600_000);
     expect(store.unwritten).toBe(1);
@@ -222,7 +222,7 @@ describe('an outcome that cannot be written', () => {
     await drained;
     expect(made.store.unwritten).toBe(1);
     expect(tries).toBeGreaterThan(6);
-    // A database that does not answer.
+    // A database that never answers.
     made.broken.compareAndSet = () => new Promise(() => {});
     const again = made.store.drain(1_000);
     await pass(1_000);
@@ -264,7 +264,7 @@ test('a change that others are faster with starts again from what they wrote', a
   now += lease;
   const other = createPaymentStore({ name: 'other', driver: made.database, retentionMs, clock: () => now });
   expect(await other.find(id)).toMatchObject({ state: 'UNKNOWN' });
-  // This process still knows the version from before.
+  // This process still knows the version from before the damage.
   expect(await made.store.end({ id, trackId, outcome: done })).toBe(true);
   expect(await other.find(id)).toMatchObject(done);
 });
@@ -272,7 +272,7 @@ test('a change that others are faster with starts again from what they wrote', a
 describe('a clock that is wrong', () => {
   const hour = 60 * 60 * 1000;
 
-  /** A payment that is done; another process opens the store `later`, with the database's clock ahead by so much more. */
+  /** A payment that is done. Another process opens the store `later`, when the database's clock has this further lead. */
   async function reopened({ later = 0, ahead = 0 }) {
     const made = setUp();
     await begin(made);
@@ -284,7 +284,7 @@ describe('a clock that is wrong', () => {
   }
   type Reopened = Awaited<ReturnType<typeof reopened>>;
 
-  /** The key is not free, its record is found and listed, and no purge deletes it. */
+  /** Expects that the key is not free, that its record is found and listed, and that no purge deletes it. */
   async function expectKept(made: Reopened, other: string) {
     expect(await begin(made, { trackId: 'again' })).toMatchObject({ ...done, trackId });
     expect(await begin(made, { id: other })).toBeNull();
@@ -304,7 +304,7 @@ describe('a clock that is wrong', () => {
     await expectKept(made, 'c');
     now += 1;
     expect(await made.store.search({ states: ['DONE'] })).toEqual([]);
-    // A purge begins once a minute at most.
+    // At most one purge begins in a minute.
     now += 60_000;
     expect(await begin(made, { id: 'd' })).toBeNull();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -322,7 +322,7 @@ describe('a clock that is wrong', () => {
     expect(made.events).toEqual([{ kind: 'clock-step', byMs: retentionMs + day }]);
     now += hour - 1;
     await expectKept(made, 'c');
-    // Put right within the hour: nothing is lost, and the next hour begins.
+    // The clock was corrected within the hour: nothing is lost, and another hour begins.
     made.clocks.ahead = 0;
     now += 1;
     await expectKept(made, 'd');
@@ -337,7 +337,7 @@ describe('a clock that is wrong', () => {
     const { purge } = made.driver;
     const asked: number[] = [];
     made.driver.purge = (before) => {
-      // Between the last answer and the purge.
+      // The clock changes between the last answer and the purge.
       made.clocks.ahead = retentionMs + day;
       asked.push(before);
       return purge(before);
@@ -373,7 +373,7 @@ describe('a clock that is wrong', () => {
 describe('a damaged record', () => {
   const damaged = { id: 'a', trackId, accountId: pending().accountId, damaged: true, operation: '' };
 
-  /** A payment `a` in a state, whose record is damaged in the database, beside a payment `b`. */
+  /** A payment `a` in this state, whose record is damaged in the database, and a payment `b`. */
   async function damage(state: 'PENDING' | 'UNKNOWN' | 'DONE', json = '{"state"') {
     const made = setUp();
     await begin(made, { id: 'a' });
@@ -400,7 +400,7 @@ describe('a damaged record', () => {
       expect(made.events).toContainEqual({ kind: 'record-unreadable', id: 'a' });
       expect(await made.store.end({ id: 'b', trackId: 'other', outcome: done })).toBe(true);
       expect(await begin(made, { id: 'c' })).toBeNull();
-      // Nothing was written to it.
+      // The damaged record was not changed.
       expect((await made.database.find('a'))?.json).toBe(json);
     },
   );

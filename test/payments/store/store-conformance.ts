@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/record.ts';
+import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/payment-record.ts';
 import { type PaymentQuery, type PaymentStore, StoreUnavailable } from '../../../src/payments/store/store.ts';
 
 /** The retention of every store that the suite opens, and a time for records. Databases set their own. */
@@ -8,7 +8,7 @@ export const start = Date.UTC(2026, 0, 15);
 export const lease = 120_000;
 const hour = 60 * 60 * 1000;
 
-/** A record as a payment begins with it. */
+/** A record at the beginning of a payment. */
 export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
   return {
     id: 'a'.repeat(64),
@@ -42,7 +42,7 @@ export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
   };
 }
 
-/** The same as a store gives it back. The database sets the times. */
+/** The same record as a store returns it. The database sets the times. */
 export const stored = (change: Partial<PaymentRecord> = {}): PaymentRecord => ({
   ...pending(),
   createdAt: expect.any(Number),
@@ -80,13 +80,13 @@ export const unknown: PaymentOutcome = {
 /** A store of a test. */
 export interface OpenedStore {
   readonly store: PaymentStore;
-  /** Lets time pass for all that is stored. */
+  /** Moves all stored times back, as if time had passed. */
   pass(ms: number): Promise<void>;
 }
 
 /**
- * Registers the tests that every payment store passes. `open` gives each of them an empty store with `retentionMs`, and closes
- * it; the last test closes the store itself, so that the others may share one.
+ * Registers the tests that every payment store must pass. `open` gives each test an empty store with `retentionMs`, and closes
+ * it. The last test closes the store itself, so that the others may share one.
  */
 export function describePaymentStore(name: string, open: () => Promise<OpenedStore>): void {
   describe(`${name} keeps payments`, () => {
@@ -294,7 +294,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         await end(outcome);
         const { now, newestEndAt } = await store.count();
         const record = await find();
-        // Only the time from which the retention is counted is not the clock's.
+        // Only the time from which the retention is counted differs from the clock's.
         expect(record?.createdAt).toBeGreaterThan(now - hour);
         expect(record?.createdAt).toBeLessThanOrEqual(now);
         expect(record?.leaseUntil).toBe((record?.createdAt ?? 0) + lease);
@@ -323,7 +323,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         await end(unknown);
         expect(await store.settle(id, state, 'ops: seen in the ledger')).toBe(true);
         expect(await find()).toEqual(
-          // The status is what the bank said; the code and the message were about not knowing.
+          // The status is the bank's; the code and the message were about the unknown outcome.
           stored({ state, status: 502, settledBy: 'ops: seen in the ledger' }),
         );
         expect(await store.settle(id, 'REJECTED', 'other')).toBe(false);
@@ -409,7 +409,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         { id: 'ac5', caller: alice, trackId: 't-5' },
         { id: 'ac6', caller: bob, trackId: 't-6', toAccountId: 'bob-savings' },
       ];
-      /** When they began. */
+      /** The times at which they began. */
       let times: number[] = [];
       beforeEach(async () => {
         for (const record of records) {

@@ -27,7 +27,7 @@ const AccountDocument = graphql(`
 export function AccountView({ accountId }: { readonly accountId: string }) {
   const { data, loading, error, refetch } = useQuery(AccountDocument, { variables: { accountId } });
   const account = data?.bank?.account;
-  // A statement has no payee: its amount is no payment.
+  // A statement has no payee, so its amount is not a payment.
   const requests = (account?.transactionRequests?.nodes ?? []).filter((request) => request?.to?.accountId);
   return (
     <Page title={account?.label ?? 'Account'}>

@@ -7,7 +7,7 @@ interface FieldProps {
   readonly children: ReactNode;
 }
 
-/** A label, its field, and what is wrong with it, which is read out with the field. */
+/** A label, its field, and its error message, which a screen reader reads with the field. */
 export function Field({ id, label, problem, children }: FieldProps) {
   return (
     <div className="field">

@@ -6,11 +6,11 @@ interface Description {
   readonly tone: 'good' | 'bad' | 'open';
   readonly title: string;
   readonly text: string;
-  /** The first is the one that is suggested. */
+  /** The possible actions. The first one is suggested. */
   readonly actions: readonly Action[];
 }
 
-/** Says no more than is known: an open payment is neither paid nor not paid. */
+/** Describes only what is known: an open payment is neither paid nor not paid. */
 export function describeOutcome({ state, payment }: Outcome): Description {
   switch (state) {
     case 'DONE': {
@@ -69,7 +69,7 @@ export function describeOutcome({ state, payment }: Outcome): Description {
         tone: 'open',
         title: 'Another payment was sent',
         text: 'From this form another payment had been sent before, which is shown here. The one that you entered now was not sent.',
-        // Until it is known how that one ended, its key is kept.
+        // The key of the other payment is kept until its outcome is known.
         actions: payment?.state === 'DONE' ? ['leave', 'another'] : ['check', 'leave'],
       };
   }

@@ -19,7 +19,7 @@ const OverviewDocument = graphql(`
   }
 `);
 
-/** How a payment stands, in a word. */
+/** The state of a payment in one word. */
 const words = {
   DONE: 'Accepted',
   REJECTED: 'Refused',
@@ -31,7 +31,7 @@ export function OverviewView() {
   const { data, loading, error, refetch } = useQuery(OverviewDocument);
   const { customer, accounts, messages } = data?.viewer ?? {};
   const message = messages?.nodes?.[0];
-  /** The customer's own word for an account; its id where it is none of theirs. */
+  /** The customer's label of an account; the id for an account of somebody else. */
   const nameOf = (accountId: string | null | undefined) =>
     accounts?.nodes?.find((account) => account?.accountId === accountId)?.label ?? accountId;
   const payments = data?.payments?.nodes ?? [];

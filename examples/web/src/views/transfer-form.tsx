@@ -6,25 +6,25 @@ import { Field } from './field.tsx';
 
 interface TransferFormProps {
   readonly viewer: NonNullable<PayeesQuery['viewer']>;
-  /** What was in it before. */
+  /** The earlier values of the form. */
   readonly draft: Draft | null;
-  /** What the address asks for: `from`, `to`. */
+  /** The values that the address suggests: `from`, `to`. */
   readonly wanted: URLSearchParams;
   readonly isSending: boolean;
   readonly onSend: (draft: Draft) => void;
 }
 
-/** Somebody who is not in the list. */
+/** The choice of a payee who is not in the list. */
 const other = 'other';
 
-/** One of those who can be paid. */
+/** A payee to choose from. */
 interface Choice {
   readonly key: string;
   readonly name: string;
   readonly to: Payee;
 }
 
-/** Without what else Apollo knows of them, such as `__typename`: an input takes nothing else. */
+/** Only the two ids, because an input takes no other members, such as Apollo's `__typename`. */
 const idsOf = ({ accountId, bankId }: Payee): Payee => ({ accountId, bankId });
 
 const isSame = (one: Payee, other: Payee) => one.accountId === other.accountId && one.bankId === other.bankId;
@@ -36,7 +36,7 @@ export function TransferForm({ viewer, draft, wanted, isSending, onSend }: Trans
   const accounts = (viewer.accounts?.nodes ?? [])
     .filter(present)
     .flatMap(({ accountId, ...account }) => (accountId ? [{ ...account, accountId }] : []));
-  // bankql says whom a payment can pay: a guess at the id would pay somebody else.
+  // `payee` of bankql says who can be paid: a guess at the id could pay somebody else.
   const counterparties = (viewer.account?.otherAccounts?.nodes ?? [])
     .filter(present)
     .flatMap(({ id, payee, holder, iban }): Choice[] =>

@@ -14,7 +14,7 @@ interface TransferOutcomeProps {
   readonly onFinish: (next: string) => void;
 }
 
-/** What is known of a payment, and what may be done about it: never a second payment while the first is open. */
+/** Shows the known state of a payment and the possible actions. It never offers a second payment while the first is open. */
 export function TransferOutcome(props: TransferOutcomeProps) {
   const { draft, outcome, onSend, onCheck, onChange, onFinish } = props;
   const { tone, title, text, actions } = describeOutcome(outcome);
@@ -22,7 +22,7 @@ export function TransferOutcome(props: TransferOutcomeProps) {
   const balance = data?.makeTransaction?.payment?.account?.balance;
   const reference = payment?.transactionId;
   const trackId = payment?.trackId ?? errors.find((error) => error.trackId)?.trackId;
-  // What was paid is in the record; the form may have been changed since.
+  // The record has the values that were paid; the form may have changed since.
   const value = payment?.value ?? (outcome.state === 'CONFLICT' ? null : draft);
   const buttons = {
     done: { text: 'Done', act: () => onFinish('#/') },

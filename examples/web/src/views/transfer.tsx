@@ -7,7 +7,7 @@ import { PayeesDocument } from './payees.tsx';
 import { TransferForm } from './transfer-form.tsx';
 import { TransferOutcome } from './transfer-outcome.tsx';
 
-/** One transfer: its form until it is sent, then what became of it, after a reload too. */
+/** One transfer: first its form, then its outcome, also after a reload. */
 export function TransferView({ id, query }: { readonly id: string; readonly query: URLSearchParams }) {
   useEffect(() => {
     if (id === '') location.replace(newTransfer());

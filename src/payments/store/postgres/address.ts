@@ -11,7 +11,7 @@ export interface PostgresAddress extends Omit<PoolConfig, 'password' | 'ssl'> {
   readonly user: string;
   readonly password: string | undefined;
   readonly database: string;
-  /** Null where the connections are not encrypted. */
+  /** Null if the connections are not encrypted. */
   readonly tls: PostgresTls | null;
 }
 
@@ -42,7 +42,7 @@ const parameters = {
 } satisfies Record<string, readonly string[] | null>;
 type Parameters = { readonly [Name in keyof typeof parameters]?: string };
 
-/** What to write in the place of other clients' parameters and values. */
+/** The remedies for parameters and values of other clients. */
 const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',
@@ -55,7 +55,7 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 const defaultPort = 5432;
-/** How long a payment waits for a connection, new or from the pool. */
+/** The time for which a payment waits for a connection, new or from the pool, in milliseconds. */
 const usualConnectTimeoutMs = 3_000;
 const usualKeepAliveMs = 10_000;
 
@@ -72,7 +72,7 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   const [, authority, path = '', query = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)\/?([^?#]*)\??(.*)$/is.exec(text) ?? [];
   if (authority === undefined) return null;
-  // A `/`, `?` or `#` that is not encoded would make a part of the password a name, which messages repeat.
+  // An unencoded `/`, `?` or `#` would make a part of the password a name, which messages repeat.
   refuse(
     /[\s\p{Cc}#]/u.test(text) || /@/.test(path + query) || /@.*@/.test(authority),
     'percent-encode white space and the characters @ : / ? # in user, password and parameters',
@@ -82,7 +82,7 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   const { user, password, host, port } = parseAuthority(authority, given);
   refuse(user === '', 'it has to name a user');
   refuse(host === '', 'it has to name a host');
-  // Neon's pooler. The host without this word is the database's own.
+  // Neon's pooler. Without this word, the host is the database's own.
   refuse(
     /-pooler\..*\.neon\.tech$/i.test(host),
     'this pooler gives each transaction another connection: leave "-pooler" out of the host',
@@ -180,7 +180,7 @@ export const clientOptions = async ({ tls, password, ...address }: PostgresAddre
     ssl: tls !== null && (await tlsOptions(tls)),
   }) satisfies PoolConfig;
 
-/** Like libpq: with a root certificate, `require` checks who signed. */
+/** Like in libpq, `require` checks the issuer if there is a root certificate. */
 async function tlsOptions({ mode, rootCertificate, certificate, key: keyFile }: PostgresTls) {
   const [ca, cert, key] = await Promise.all(
     [rootCertificate, certificate, keyFile].map((file) => file && readFile(file, 'utf8')),

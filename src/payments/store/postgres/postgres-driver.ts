@@ -22,19 +22,20 @@ import {
   readStore,
   type ServerIdentity,
   ServerRefused,
+  type SetUpOptions,
   type StoreIdentity,
   setUp,
   writeLoss,
   writeStore,
-} from './server.ts';
-import { foundRow, type Statement, statements } from './statements.ts';
-import { lookFor, type Witness, Witnesses } from './witness.ts';
+} from './postgres-server.ts';
+import { foundRow, plannedOnce, type Statement, statements } from './statements.ts';
+import { lacks, lookFor, Witnesses } from './witness.ts';
 
 export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
-  /** How long a finished row is kept after its last change. */
+  /** The time for which a finished row is kept after its last change. */
   readonly retentionMs: number;
-  /** Whether a server is accepted that may forget payments (see setUp); false by default. */
+  /** Whether a server is accepted that may lose payments (see setUp); false by default. */
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
@@ -44,23 +45,17 @@ export interface PostgresDriverOptions {
   readonly onNotice?: (text: string) => void;
   /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
   readonly statementTimeoutMs?: number;
-  /** How long the start tries to reach the server (default: 5 s). */
+  /** The time for which the start tries to reach the server (default: 5 s). */
   readonly startTimeoutMs?: number;
-  /** How often the server is checked over a new connection (default: 10 s). */
+  /** The interval of the checks of the server over a new connection (default: 10 s). */
   readonly lookEveryMs?: number;
 }
 
-/** Searches and purges have connections of their own, so that nothing waits behind them. */
-const maxConnections = { payments: 6, searches: 2, looks: 1 };
 /**
- * Prepared statements are planned once, perhaps while the table is empty. These settings make the plan use the indexes anyway.
+ * Commits that wait for the disk share its next write: more connections store more payments a second. Searches and purges have
+ * connections of their own, so that nothing waits behind them.
  */
-const plannedOnce = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-};
+const maxConnections = { payments: 10, searches: 2, looks: 1 };
 const usualStatementTimeoutMs = 3_000;
 /** The server reports a cancelled statement within this time, unless the server or the network has failed. */
 const marginMs = 1_000;
@@ -71,7 +66,7 @@ const usualLookEveryMs = 10_000;
 const retentionMarginMs = 10 * 60_000;
 /** A connection is replaced after this time, and so checked again. */
 const maxLifetimeSeconds = 600;
-/** How often an insert is tried while others store and delete the row. */
+/** The number of attempts to insert a row while others store and delete it. */
 const maxRounds = 5;
 /** The server stops or fails. It does not report whether a commit in progress is stored. */
 const ending = /^(08|57P|58|XX)/;
@@ -83,8 +78,6 @@ const commitsWait = 'SyncRepWaitForLSN';
 const endBackends = `SELECT pg_terminate_backend(activity.pid, 500) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
-
-type Settings = Readonly<Record<string, string>>;
 
 /** The state of a connection. */
 interface Session {
@@ -113,7 +106,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   /** The store's row and its server, as last checked successfully. Null if there has been no row. */
   let known: StoreIdentity | null = null;
   const provisional = newIdentity();
-  /** The loss that the last check of a connection found. */
+  /** The loss that the last check of a connection has found. */
   let loss: string | null = null;
   const witnesses = new Witnesses();
 
@@ -126,14 +119,14 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     notices.add(text);
   }
 
-  async function onConnect(client: ClientBase, settings: Settings): Promise<void> {
+  async function onConnect(client: ClientBase, settings: SetUpOptions['settings']): Promise<void> {
     const backend = await setUp(client, { timeoutMs: statementTimeoutMs, allowVolatile, settings });
     const session: Session = { backend, timeline: null, loss: null, warning: null };
     sessions.set(client, session);
     client.on('notice', ({ routine = commitsWait, message }) => {
       if (routine === commitsWait) session.warning = message ?? routine;
     });
-    // A connection that breaks while it is in use also fails its call.
+    // The error of a connection in use is ignored here, because its call fails too.
     client.on('error', () => {});
     await checkIdentity(client, session);
   }
@@ -147,7 +140,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     session.loss = loss = reason && `The payment store ${shown} may lack records: ${reason}.`;
   }
 
-  /** Shape: why the server is not accepted, or null. */
+  /** Shape: the reason why the server is not accepted; null if it is. */
   async function accept(
     client: ClientBase,
     row: StoreIdentity,
@@ -190,7 +183,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // A standby has replaced the connection's server.
+      // A standby has replaced the server of the connection.
       client.release(true);
     }
   }
@@ -203,22 +196,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     for (const backend of ended) leftBehind.delete(backend);
   }
 
-  interface CallOptions {
-    /** Whether the server's identity is checked first. */
-    readonly check?: boolean;
-    /** Whether the call fails if records may be missing. */
-    readonly begins?: boolean;
-  }
-
   /**
-   * Sends one statement, once: a payment whose INSERT may or may not be stored is refused, and taken back.
+   * Sends one statement, once: a payment whose INSERT may or may not be stored is refused, and taken back. `check`: the server's
+   * identity is checked first. `begins`: the call fails if records may be missing.
    * Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored.
    */
-  async function call(
-    pool: Pool,
-    statementNow: () => Statement,
-    { check = false, begins = false }: CallOptions = {},
-  ) {
+  async function call(pool: Pool, statementNow: () => Statement, { check = false, begins = false } = {}) {
     const { client, session } = await connect(pool).catch((error) =>
       Promise.reject(unavailable(error.message)),
     );
@@ -247,7 +230,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       throw new WriteUncertain(message);
     }
     client.release();
-    // For example, the commit is on the disk, and an operator ended its wait for a standby.
+    // The commit may be on the disk all the same: an operator may have ended its wait for a standby.
     if (session.warning !== null && !allowVolatile)
       throw new WriteUncertain(unavailable(`the server warned: ${session.warning}`).message);
     const { rows, rowCount } = result;
@@ -267,7 +250,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function insert(row: NewRow): Promise<StoredRow> {
     const statementNow = () => statements.insert(row, known?.id ?? '', witnesses.newest?.id ?? null);
     for (let round = 0; round <= maxRounds; round++) {
-      // No row: another process has just stored one with this id, or this is not the known server.
+      // There is no row if another process has just stored one with this id, or if this is not the known server.
       const { rows, isTrusted } = await call(payments, statementNow, { begins: true, check: round > 0 });
       const stored = see(rows, isTrusted);
       if (stored?.version === row.version && isTrusted) witnesses.begun(stored);
@@ -279,7 +262,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const connection = await clientOptions(address).catch(({ message }: Error) => {
     throw openError(new ServerRefused(`a file of STATE_URL cannot be used: ${message}`), address);
   });
-  const createPool = (max: number, settings: Settings): Pool =>
+  const createPool = (max: number, settings: SetUpOptions['settings']): Pool =>
     new Pool({
       ...connection,
       max,
@@ -287,7 +270,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       // The server cancels a statement before this time, and then reports that nothing is stored.
       query_timeout: statementTimeoutMs + marginMs,
       maxLifetimeSeconds,
-      // A store that nobody closed does not keep the process alive.
+      // A store that was not closed does not keep the process alive.
       allowExitOnIdle: true,
       // A connection that ends while nobody uses it leaves the pool.
     }).on('error', () => {});
@@ -299,7 +282,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function look(): Promise<void> {
     await connect(looks).then(
       ({ client }) => client.release(true),
-      // Whoever calls the server finds out as well.
+      // A failure is ignored, because every call of the server notices it as well.
       () => {},
     );
   }
@@ -346,7 +329,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       return rowCount === 1;
     },
     async compareAndSet(id, version, change) {
-      // Before it is deleted: another call must not look for it then.
+      // Dropped before the deletion, so that no other call looks for it then.
       if (change === null) witnesses.drop(id);
       const { rowCount } = await call(payments, () => statements.change(id, version, change));
       if (rowCount !== 1) return false;
@@ -374,14 +357,13 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 
     async acceptLoss(acceptedBy) {
       try {
-        const { client, session } = await connect(payments);
-        try {
-          known = await writeStore(client, known ?? provisional, await readServer(client), acceptedBy);
-          witnesses.forget();
-          session.loss = loss = null;
-        } finally {
-          client.release(true);
-        }
+        const { client } = await connect(payments);
+        const written = readServer(client).then((server) =>
+          writeStore(client, known ?? provisional, server, acceptedBy),
+        );
+        known = await written.finally(() => client.release(true));
+        witnesses.forget();
+        loss = null;
       } catch (error) {
         throw unavailable(messageOf(error));
       }
@@ -391,11 +373,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** When an operator last decided, in milliseconds since 1970; 0 if nobody did. */
+/** The time of the last decision of an operator, in milliseconds since 1970; 0 if there is none. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
-
-const lacks = ({ id, created_at }: Witness): string =>
-  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;
 
 /**
  * The server that the store must be on. This process may know a later promotion than the row of an old primary, and
@@ -410,8 +389,5 @@ function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentit
   };
 }
 
-const withoutNulls = ({ system_identifier, timeline, standbys_confirm }: ServerIdentity) => ({
-  ...(system_identifier === null ? {} : { system_identifier }),
-  ...(timeline === null ? {} : { timeline }),
-  standbys_confirm,
-});
+const withoutNulls = (server: ServerIdentity): Partial<ServerIdentity> =>
+  Object.fromEntries(Object.entries(server).filter(([, value]) => value !== null));

@@ -14,9 +14,9 @@ import {
   searchSql,
   selectSql,
 } from '../payment-table.ts';
-import { standbysConfirm } from './server.ts';
+import { standbysConfirm } from './postgres-server.ts';
 
-/** The statements of the payment store. Each is a transaction of its own. */
+/** The statements of the payment store. Each is its own transaction. */
 
 export interface Statement {
   readonly text: string;
@@ -33,10 +33,18 @@ const purgeBatch = 500;
 const storable = (values: readonly (string | number | null)[]) =>
   values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value));
 
+/** Settings for prepared statements, which are planned once, perhaps while the table is empty: the plan uses the indexes anyway. */
+export const plannedOnce = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
+
 /** A row that was found. `is_witnessed`: false if the store lacks the witness. */
 export const foundRow = storedRow.extend({ is_witnessed: z.boolean() });
 
-/** Whether the witness is there, if there is one. `number`: of its parameter. */
+/** An expression for whether the witness exists; true without a witness. `number`: the number of its parameter. */
 const isWitnessed = (number: number) =>
   `($${number}::text IS NULL OR EXISTS (SELECT FROM ${table} WHERE id = $${number}))`;
 
@@ -58,7 +66,7 @@ const texts = {
 };
 
 export const statements = {
-  /** Inserts nothing if it is another store, or one that lacks the witness. */
+  /** Inserts nothing if the store is another one, or lacks the witness. */
   insert: (row: NewRow, store: string, witnessId: string | null): Statement => ({
     name: 'bankql insert',
     text: texts.insert,

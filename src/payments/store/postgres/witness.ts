@@ -2,10 +2,10 @@ import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import type { StoredRow } from '../driver.ts';
 import { postgresNow } from '../payment-table.ts';
-import { parsed } from './server.ts';
+import { parsed } from './postgres-server.ts';
 
-/** A row that was there. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
-export type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
+/** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
+type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
 /** The rows that this process knows to be in the store, as far as nobody else may delete them. The newest is the witness. */
 export class Witnesses {
@@ -21,12 +21,12 @@ export class Witnesses {
     return newest;
   }
 
-  /** This process has inserted the row. While it is PENDING, no other process deletes it. */
+  /** Called when this process has inserted the row. While the row is PENDING, no other process deletes it. */
   begun(row: Witness): void {
     this.#rows.set(row.id, row);
   }
 
-  /** The row is not PENDING, and `newest` was there when it was read. */
+  /** Called with a row that is not PENDING, and `newest`, which existed when the row was read. */
   settled(row: Witness): void {
     const known = this.#settled;
     this.#rows.delete(row.id);
@@ -36,13 +36,13 @@ export class Witnesses {
     this.#settled = row;
   }
 
-  /** A payment of this process has ended: its row stays. */
+  /** Called when a payment of this process has ended: its row stays. */
   ended(id: string): void {
     const row = this.#rows.get(id);
     if (row !== undefined) this.settled(row);
   }
 
-  /** The row is about to be deleted by this process, or was deleted after its retention. */
+  /** Called when this process is about to delete the row, or the row was deleted after its retention. */
   drop(id: string): void {
     this.#rows.delete(id);
     if (this.#settled?.id === id) this.#settled = null;
@@ -82,3 +82,6 @@ export async function lookFor(client: ClientBase, witness: Witness | null) {
   const isNewest = id !== null && created_at !== null && updated_at !== null;
   return { now, isThere, newest: isNewest ? { id, created_at, updated_at } : null };
 }
+
+export const lacks = ({ id, created_at }: Witness): string =>
+  `the payment ${id.slice(0, 12)} of ${new Date(created_at).toISOString()}, which bankql has written or read there, is missing: the server was restored to an earlier time, or records were deleted`;

@@ -10,7 +10,7 @@ import { readSecret } from './database.ts';
 /** All pages in one step: several steps would restart at each write between them, forever under load. */
 const allPages = 2 ** 31 - 1;
 
-/** How long to wait for locks, in milliseconds. It may be long, because no payment waits for it. */
+/** The maximum wait for locks, in milliseconds. It may be long, because no payment waits for it. */
 const busyTimeoutMs = 5_000;
 
 /**
@@ -54,13 +54,13 @@ function putInPlace(draft: string, target: string): void {
 /** Milliseconds since 1970; null if there is no payment. */
 const contents = z.object({ records: z.number(), newestAt: z.number().nullable() });
 
-/** Errors: an Error that says what is wrong with the copy. */
+/** Errors: an Error that describes the fault of the copy. */
 function checkCopy(path: string): z.infer<typeof contents> {
   using database = new DatabaseSync(path);
   const check = database.prepare('PRAGMA integrity_check').get()?.integrity_check;
   if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
   if (readSecret(database) === null) throw new Error('it is empty');
-  // A single file, without -wal and -shm.
+  // Makes the copy a single file, without -wal and -shm.
   database.exec('PRAGMA journal_mode = DELETE');
   const all = 'SELECT count(*) AS records, max(created_at) AS newestAt FROM payment';
   return contents.parse(database.prepare(all).get());

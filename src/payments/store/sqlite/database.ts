@@ -57,7 +57,7 @@ export function readSecret(database: DatabaseSync): string | null {
 /** Milliseconds of a clock that cannot be set, the same in all threads. */
 export const steadyMs = (): number => Number(hrtime.bigint() / 1_000_000n);
 
-/** How long a payment may wait for a purge's deletions, not counting the commit. */
+/** The time for which a payment may wait for a purge's deletions, not counting the commit. */
 const purgeStepMs = 10;
 
 /** The values of numbered parameters: Node 22 binds these by their names only. */

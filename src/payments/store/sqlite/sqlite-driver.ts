@@ -12,7 +12,7 @@ interface SqliteOptions {
   readonly path: string;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs: number;
-  /** How long the start waits for another process's lock, in milliseconds. */
+  /** The maximum wait of the start for another process's lock, in milliseconds. */
   readonly startTimeoutMs: number;
   /** Whether a missing store is made. */
   readonly create: boolean;
@@ -26,7 +26,7 @@ interface SqliteOptions {
 
 /** The data that a worker thread starts with. */
 export interface WorkerSettings extends Pick<SqliteOptions, 'path' | 'readOnly' | 'mustBeWritable'> {
-  /** How many calls share a transaction at most. */
+  /** The maximum number of calls that share a transaction. */
   readonly maxBatch: number;
   /** The inode of the file that the thread may open, as the first thread found it; null for any file. */
   readonly inode: string | null;
@@ -45,7 +45,7 @@ export interface SqliteRequest {
   readonly args: readonly unknown[];
   /** The time after which nobody waits for the response, by steadyMs. */
   readonly giveUpAt: number;
-  /** How long to wait for another process's lock. */
+  /** The maximum wait for another process's lock, in milliseconds. */
   readonly lockMs: number;
 }
 
@@ -57,7 +57,7 @@ export type SqliteResponse =
 
 /** With this number of unanswered calls, bankql assumes that the thread hangs (a dead disk), and further calls fail at once. */
 const maxUnanswered = 1_000;
-/** How long the thread may take to start, and to make a file, in milliseconds. */
+/** The maximum time in which the thread may start, and make a file, in milliseconds. */
 const startMs = 30_000;
 /** The shortest time limit of a search, in milliseconds. No payment waits for a search. */
 const minSearchMs = 10_000;
@@ -72,7 +72,7 @@ const minSearchMs = 10_000;
  */
 export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { timeoutMs, startTimeoutMs, create, readOnly, mustBeWritable, onNotice } = options;
-  // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
+  // An absolute path, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   const settings = { path, readOnly, mustBeWritable };
   let inode: string | null = null;
@@ -85,7 +85,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { secret, notice, ...file } = openedFile.parse(opened);
   inode = file.inode;
   if (notice !== null) onNotice?.(notice);
-  // A search that waits is answered before the next one begins.
+  // A waiting search is answered before the next one begins.
   const searcher = createThread(path, () => ({ ...settings, inode, maxBatch: 1 }));
   const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
   const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
@@ -124,8 +124,8 @@ const startError = (cause: StoreUnavailable): Error =>
     { cause },
   );
 
-/** TypeScript if the sources run, JavaScript in the package. */
-const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
+/** The module is TypeScript if the sources run, and JavaScript in the package. */
+const module = new URL(`sqlite-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** The time limit of a call, and of its wait for locks, in milliseconds. */
 interface CallLimits {

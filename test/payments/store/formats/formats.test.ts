@@ -11,10 +11,10 @@ import { durable, hasPostgres, startPostgres } from '../../../support/postgres.t
 import { testFolder } from '../../../support/test-folder.ts';
 import { payments } from './payments.ts';
 
-/** Stores that released versions have written: write-format.ts made them. */
+/** Stores that released versions have written (write-format.ts). */
 
 const formats = readdirSync(import.meta.dirname).filter((name) => /^\d+$/.test(name));
-/** The records are as old as their version. */
+/** The records are as old as their version, so the retention must be long. */
 const retentionMs = 100 * 365 * 24 * 60 * 60 * 1000;
 const folder = testFolder();
 const told = z.object({ code: z.string(), trackId: z.string(), transactionId: z.string().nullable() });

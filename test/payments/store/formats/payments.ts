@@ -1,16 +1,16 @@
 import { type Payment, type PayOptions, transfer } from '../../../support/payment-client.ts';
 
 interface KeptPayment extends Pick<PayOptions, 'mutation'> {
-  /** Its key, and the account that pays: the bank answers by it. */
+  /** The key, and the account that pays. The bank chooses its answer by it. */
   readonly name: string;
   readonly input: Payment;
-  /** The code of the answer to the client that repeats it in a later version. */
+  /** The code of the answer when a later version gets the same payment. */
   readonly code: string;
 }
 
 const payment = (name: string, code: string): KeptPayment => ({ name, code, input: transfer(name) });
 
-/** The payments in the stores of each format. Never change one: a key is recognised only if its payment is the same. */
+/** The payments in the stores of each format. Never change one, because a key is recognised only if its payment is the same. */
 export const payments: readonly KeptPayment[] = [
   payment('done', 'DONE'),
   {
@@ -20,6 +20,6 @@ export const payments: readonly KeptPayment[] = [
   },
   payment('rejected', 'BANK_REJECTED'),
   payment('unknown', 'OUTCOME_UNKNOWN'),
-  // Its lease has ended since.
+  // The lease of this payment has ended since.
   payment('pending', 'OUTCOME_UNKNOWN'),
 ];

@@ -13,14 +13,17 @@ import { durable, startPostgres } from '../../../support/postgres.ts';
 import { payments } from './payments.ts';
 
 /**
- * `node test/payments/store/formats/write-format.ts` writes a store of SQLite and one of PostgreSQL in the format of this
- * bankql, and what clients were told. Run it once for each format, when its version is released: formats.test.ts reads the
- * stores of all released formats. Never run it for a format that was released.
+ * `node test/payments/store/formats/write-format.ts` writes a SQLite store and a PostgreSQL store in the format of this bankql,
+ * and the answers that clients got. Run it once for each format, when its version is released: formats.test.ts reads the stores
+ * of all released formats. Never run it for a released format.
  */
 const folder = join(import.meta.dirname, String(storeFormat));
 const work = mkdtempSync(join(tmpdir(), 'bankql-format-'));
 
-/** Makes the payments in a store. Shape: what each client was told. */
+/**
+ * Makes the payments in a store.
+ * Shape: the answer that each client got.
+ */
 async function write(url: string) {
   await initStore(url);
   const opened = await openStore(url, { retentionMs: 86_400_000 });
@@ -29,7 +32,7 @@ async function write(url: string) {
     ...opened,
     async begin(record, leaseMs) {
       if (record.accountId !== 'pending') return opened.begin(record, leaseMs);
-      // The process of this payment ends before it writes the outcome, and its lease ends as well.
+      // The process of this payment ends before it writes the outcome, and the lease ends as well.
       isLost.add(record.trackId);
       return opened.begin(record, 0);
     },

@@ -7,7 +7,7 @@ import {
 
 const read = (url: string) => parsePostgresUrl(url) ?? expect.fail();
 
-/** User and password, as an address has them. */
+/** User and password in the form of an address. */
 const who = 'm%40e:p%2Fs%3A%20%23%25';
 
 test.each([
@@ -60,7 +60,7 @@ test.each([
   [
     'Neon',
     'postgresql://app:pw@ep-cool-darkness-123456.eu-central-1.aws.neon.tech/pay?sslmode=require&channel_binding=require',
-    // pg does not insist on channel binding, so that the certificate has to tell who answers.
+    // pg does not require channel binding, so the certificate has to identify the server.
     { enableChannelBinding: true, tls: { mode: 'verify-full' } },
   ],
   [
@@ -158,7 +158,7 @@ test.each(['redis://localhost', 'sqlite:postgres://a', 'mypostgres://a/b', 'memo
   },
 );
 
-/** The options of a TLS connection as Node takes them, as they were in 0.4. */
+/** The options of a TLS connection for Node, unchanged since 0.4. */
 const checked = { rejectUnauthorized: true };
 const unnamed = { ...checked, checkServerIdentity: expect.any(Function) };
 const unchecked = { ...unnamed, rejectUnauthorized: false };
@@ -186,7 +186,7 @@ test.each([
 ])('postgres://%s is protected as before', async (url, protection) => {
   const { ssl } = await clientOptions(read(`postgres://${url.replace('=CA', `=${import.meta.filename}`)}`));
   expect(ssl).toEqual(protection);
-  // No function is there where Node checks the name by itself.
+  // If Node checks the name itself, the options contain no function.
   expect(Object.hasOwn(Object(ssl), 'checkServerIdentity')).toBe(
     Object.hasOwn(Object(protection), 'checkServerIdentity'),
   );

@@ -9,7 +9,7 @@ import { retentionMs } from '../store-conformance.ts';
 
 type Server = Pick<TestPostgres, 'address'>;
 
-/** A driver that waits for the server for as long as that takes. */
+/** A driver that waits for the server for any length of time. */
 export const connectDriver = ({ address }: Server, change: Partial<PostgresDriverOptions> = {}) =>
   createPostgresDriver({
     address: { ...address, connectionTimeoutMillis: change.statementTimeoutMs ?? 60_000 },
@@ -19,18 +19,18 @@ export const connectDriver = ({ address }: Server, change: Partial<PostgresDrive
     ...change,
   });
 
-/** A driver of one test, which is closed after it. */
+/** A driver for one test, which is closed after the test. */
 export async function openDriver(
   server: Server,
   change?: Partial<PostgresDriverOptions>,
 ): Promise<StoreDriver> {
   const driver = await connectDriver(server, change);
-  // A test may have closed it.
+  // The test may have closed the driver already.
   onTestFinished(() => driver.close().catch(() => {}));
   return driver;
 }
 
-/** A row as a payment begins with it. */
+/** A row at the beginning of a payment. */
 export const newRow = (id: string, change: Partial<NewRow> = {}): NewRow => ({
   id,
   version: 'v-1',
@@ -46,5 +46,5 @@ export const newRow = (id: string, change: Partial<NewRow> = {}): NewRow => ({
   ...change,
 });
 
-/** What a change makes of a row. */
+/** A change of a row. */
 export const changed = (version: string) => ({ version, state: 'DONE', json: '{"done":1}' }) as const;

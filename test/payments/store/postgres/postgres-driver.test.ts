@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createPaymentStore } from '../../../../src/payments/store/payment-store.ts';
 import { countSql, postgresNow, searchSql } from '../../../../src/payments/store/payment-table.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import type { PaymentQuery, PaymentStore } from '../../../../src/payments/store/store.ts';
 import { hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { describePaymentStore, retentionMs } from '../store-conformance.ts';
@@ -10,7 +11,7 @@ import { changed, connectDriver, newRow, openDriver } from './opened-driver.ts';
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
   let postgres: TestPostgres;
   const open = () => openDriver(postgres, { allowVolatile: true });
-  /** Lets time pass for all that is stored. */
+  /** Moves the times of all stored rows back, as if time had passed. */
   const pass = async (ms: number) =>
     void (await postgres.query(
       `UPDATE bankql.payment SET created_at = created_at - ${ms}, updated_at = updated_at - ${ms}, lease_until = lease_until - ${ms}`,
@@ -30,7 +31,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   describePaymentStore('the PostgreSQL store', async () => {
     shared ??= createPaymentStore({
       name: 'postgres',
-      // No look by the clock: a row that a test deletes meanwhile would be a loss.
+      // Without periodic checks, because a row that a test deletes in the meantime would count as a loss.
       driver: await connectDriver(postgres, { allowVolatile: true, lookEveryMs: 2 ** 30 }),
       retentionMs,
       expiryPauseMs: 0,
@@ -56,6 +57,19 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(after).toMatchObject({ version: 'v-2', json: '{"done":1}', created_at: row.created_at });
     expect(after?.updated_at).toBeGreaterThanOrEqual(row.updated_at);
     expect(after?.now).toBeGreaterThanOrEqual(after?.updated_at ?? 0);
+  });
+
+  test('a payment is two statements, with nothing around them', async () => {
+    const driver = await openDriver(postgres, { allowVolatile: true, lookEveryMs: 2 ** 30 });
+    const sent = vi.spyOn(Client.prototype, 'query');
+    try {
+      await driver.insert(newRow('a'));
+      expect(await driver.compareAndSet('a', 'v-1', changed('v-2'))).toBe(true);
+      const names = sent.mock.calls.map(([statement]) => Object(statement).name);
+      expect(names).toEqual(['bankql insert', 'bankql replace']);
+    } finally {
+      sent.mockRestore();
+    }
   });
 
   test('of changes of one version at once one is made', async () => {
@@ -143,7 +157,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   test('statements that are planned while the table is empty use its indexes later', async () => {
     const driver = await open();
     const ids = Array.from({ length: 20 }, (_, n) => `p-${n}`);
-    // Each connection has planned them for an empty table.
+    // Each connection has planned its statements for an empty table.
     await Promise.all(ids.map((id) => driver.insert(newRow(id))));
     await Promise.all(ids.map((id) => driver.compareAndSet(id, 'v-1', null)));
     await postgres.query(`INSERT INTO bankql.payment (id, version, caller, payer, state, account_id, track_id,

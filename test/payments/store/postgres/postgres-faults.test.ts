@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type StoreDriver, WriteUncertain } from '../../../../src/payments/store/driver.ts';
 import { createPaymentStore } from '../../../../src/payments/store/payment-store.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
@@ -14,10 +14,10 @@ import { changed, newRow, openDriver } from './opened-driver.ts';
 let postgres: TestPostgres;
 
 const open = () => openDriver(postgres);
-/** A driver that gives calls up soon, opened however slow the server is. */
+/** A driver with a short deadline for statements. Opening it has no deadline, however slow the server is. */
 const openHasty = (statementTimeoutMs = 300) => openDriver(postgres, { statementTimeoutMs });
 
-/** What a call fails with, in time. */
+/** The error of a call, which must fail in time. */
 async function failure(call: Promise<unknown>): Promise<Error> {
   const began = performance.now();
   const error: unknown = await call.catch((reason: unknown) => reason);
@@ -26,7 +26,7 @@ async function failure(call: Promise<unknown>): Promise<Error> {
   return error instanceof Error ? error : expect.fail();
 }
 
-/** Tries until the server answers. */
+/** Repeats a call until the server answers. */
 const answers = (driver: StoreDriver) =>
   expect.poll(() => driver.find('none').catch(() => 'not yet'), { interval: 50 });
 
@@ -40,7 +40,7 @@ async function connectAsRoot() {
   return { client, end: () => client.end() };
 }
 
-/** A connection that keeps all others from the table until it is closed. */
+/** A connection that locks the table until it is closed. */
 async function lockTable(): Promise<{ unlock(): Promise<void> }> {
   const { client, end } = await connectAsRoot();
   await client.query('BEGIN; LOCK TABLE bankql.payment IN ACCESS EXCLUSIVE MODE');
@@ -62,7 +62,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const calls = [driver.find('a'), driver.count(), driver.search({ limit: 1 }), driver.purge(0)];
     for (const error of await Promise.all(calls.map(failure)))
       expect(error.message).toContain('is not available: ');
-    // By now it is known that no connection is left: nothing was sent.
+    // By now, the driver knows that it has no connection, and sends nothing.
     expect(await failure(driver.insert(newRow('b')))).not.toBeInstanceOf(WriteUncertain);
     await expect(openDriver(postgres, { startTimeoutMs: 0 })).rejects.toThrow(
       /cannot be reached: .*ECONNREFUSED.*\. STATE_URL has to name a PostgreSQL that runs\./,
@@ -176,7 +176,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const driver = await open();
     await driver.insert(newRow('a'));
     const { client, end } = await connectAsRoot();
-    // Another process is storing a row with this id, and its commit takes long.
+    // Another process is storing a row with this id, and its commit is delayed.
     await client.query("BEGIN; UPDATE bankql.payment SET id = 'b' WHERE id = 'a'");
     const tapped = driver.insert(newRow('b'));
     const others = ['c', 'd'].map((id) => driver.insert(newRow(id)));
@@ -254,7 +254,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         async () => (await postgres.query('SHOW synchronous_commit'))[0]?.synchronous_commit === 'off',
       );
       await expect(openDriver(postgres)).rejects.toThrow('synchronous_commit is off');
-      // The connections that are open go on with theirs.
+      // Open connections continue with their calls.
       expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
     } finally {
       await postgres.query('ALTER SYSTEM RESET synchronous_commit');
@@ -267,7 +267,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     ['full_page_writes', 'off', /its full_page_writes is off/],
     ['synchronous_commit', 'off', /its synchronous_commit is off.*set "synchronous_commit = on"/],
   ])('a server with %s = %s is refused, unless that is accepted', async (name, value, reason) => {
-    await postgres.kill();
     await postgres.restart({ [name]: value });
     try {
       await expect(openDriver(postgres)).rejects.toThrow(reason);
@@ -275,7 +274,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const driver = await openDriver(postgres, { allowVolatile: true });
       expect(await driver.insert(newRow('a'))).toMatchObject({ id: 'a' });
     } finally {
-      await postgres.kill();
       await postgres.restart({ [name]: 'on' });
     }
   });
@@ -331,7 +329,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
         await expect.poll(() => postgres.query(cancel)).not.toEqual([]);
         const isOver = refused.then(() => true);
-        // The identity's row is written first, since the standbys have to confirm now.
+        // The row with the identity is written first, because the standbys have to confirm now.
         await until(async () => Promise.race([isOver, postgres.query(cancel).then(() => false)]));
         const error = await refused;
         expect(error.message).toContain('the server warned: ');

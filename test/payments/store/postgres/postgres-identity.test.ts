@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type NewRow, WriteUncertain } from '../../../../src/payments/store/driver.ts';
-import { compareServers, initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { compareServers, initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import {
   durable,
@@ -132,10 +132,10 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         'GRANT USAGE ON SCHEMA bankql TO payers; GRANT SELECT ON ALL TABLES IN SCHEMA bankql TO payers',
       );
       await expect(openDriver({ address })).rejects.toThrow('its role "payers" may not use the tables');
-      // As `bankql check` opens it.
+      // Opened as `bankql check` does.
       const check = openDriver({ address }, { readOnly: true, mustBeWritable: true });
       await expect(check).rejects.toThrow('its role "payers" may not use the tables');
-      // Whoever only looks needs no more.
+      // A command that only reads needs no further privileges.
       expect(await (await openDriver({ address }, { readOnly: true })).find('a')).toBeNull();
       await postgres.query('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bankql TO payers');
       expect(await (await openDriver({ address })).insert(newRow('a'))).toMatchObject({ id: 'a' });
@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const driver = await openDriver(postgres);
       await driver.insert(newRow('a'));
       await postgres.waitForStandby();
-      // The connections that are open go on: they would wait for ever for a standby that confirms.
+      // Open connections continue; they would wait for ever for a standby to confirm.
       expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
       const accepting = await openDriver(postgres, { allowVolatile: true });
       expect(await accepting.insert(newRow('c'))).toMatchObject({ version: 'v-1' });
@@ -229,7 +229,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await expect(operator.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
     await operator.acceptLoss('Ada: a new server');
     expect(await operator.insert(newRow('a'))).toMatchObject({ id: 'a' });
-    // It looks again with its next call.
+    // The driver checks again with its next call.
     await driver.count();
     expect(driver.loss).toBeNull();
     expect(await driver.insert(newRow('b'))).toMatchObject({ id: 'b' });
@@ -245,7 +245,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await driver.insert(newRow('a'));
       expect(driver.loss).toBeNull();
       expect(notices).toEqual([expect.stringContaining('does not say which one it is')]);
-      // A store can be made there as well.
+      // A store can be made on this server as well.
       await driver.close();
       await postgres.empty();
       expect(await init()).toBe(true);
@@ -253,7 +253,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     } finally {
       await postgres.query('GRANT EXECUTE ON FUNCTION pg_control_system TO public');
     }
-    // Once it says so, that is kept.
+    // Once the server reports its identity, the identity is kept.
     await openDriver(postgres);
     expect(await storeRow()).toMatchObject({
       system_identifier: expect.stringMatching(/^\d+$/),
@@ -281,7 +281,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await using primary = await startPostgres(durable);
       await initPostgres(primary.address);
       await using standby = await startStandby(primary, durable);
-      await primary.kill();
       await primary.restart({ synchronous_standby_names: '*' });
       await isFollowed(primary);
       await using forwarder = await openTcpGate(primary.port);
@@ -293,18 +292,18 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await primary.kill();
       await standby.query('SELECT pg_promote()');
       forwarder.leadTo(standby.port);
-      // The call over the broken connection fails, at most.
+      // At most, the call over the broken connection fails.
       const insert = (row: NewRow) => driver.insert(row).catch(({ message }: Error) => ({ message }));
       await expect.poll(() => insert(newRow('a', { version: 'v-2' }))).toMatchObject({ version: 'v-1' });
       expect(driver.loss).toBeNull();
       expect(notices).toEqual([
         expect.stringMatching(/goes on: its server changed from timeline 1 to timeline 2/),
       ]);
-      // It is known now, also to a bankql that starts later.
+      // The loss is recorded now, so a bankql that starts later knows it too.
       const later: string[] = [];
       expect((await openDriver(standby, { onNotice: (text) => later.push(text) })).loss).toBeNull();
       expect(later).toEqual([]);
-      // No standby had to confirm that one's payments since: the next failover may lose some.
+      // No standby had to confirm the payments of this server since, so the next failover may lose some.
       expect((await standby.query('SELECT timeline, standbys_confirm FROM bankql.store'))[0]).toEqual({
         timeline: 2,
         standbys_confirm: false,

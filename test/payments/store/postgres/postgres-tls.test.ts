@@ -3,12 +3,12 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { initStore, openStore } from '../../../../src/payments/store/open-store.ts';
 import { clientOptions, parsePostgresUrl } from '../../../../src/payments/store/postgres/address.ts';
-import { connectError, openError } from '../../../../src/payments/store/postgres/server.ts';
+import { connectError, openError } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../../../support/certificates.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { retentionMs } from '../store-conformance.ts';
 
-/** Who may come, and how: the tests themselves; `bankql` encrypted and with a password; `app` by a certificate. */
+/** The permitted connections: the tests themselves; `bankql` encrypted and with a password; `app` with a certificate. */
 const access = `
   local all postgres trust
   hostssl bankql app 127.0.0.1/24 cert
@@ -27,7 +27,7 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
     const urlOf = (parameters: string, host = `127.0.0.1:${postgres.port}`) =>
       `postgres://${who}@${host}/bankql${parameters}`;
 
-    /** How the server sees a connection: whether it is encrypted, and by whose certificate. */
+    /** The server's view of a connection: whether it is encrypted, and whose certificate it has. */
     async function connect(url: string): Promise<unknown> {
       const address = parsePostgresUrl(url) ?? expect.fail();
       const client = new Client(await clientOptions(address));
@@ -55,7 +55,6 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       ] as const)
         await postgres.write(name, await readFile(file, 'utf8'));
       await postgres.write('pg_hba.conf', access);
-      await postgres.kill();
       await postgres.restart({
         listen_addresses: '127.0.0.1,127.0.0.2',
         ssl: 'on',
@@ -75,7 +74,7 @@ describe.skipIf(!hasPostgres || !hasOpenssl)(
       await expect(connect(urlOf(parameters, `127.0.0.2:${postgres.port}`))).rejects.toThrow(
         /cannot be used: its certificate is not accepted: .*127\.0\.0\.2/,
       );
-      // The authority is not one that Node knows.
+      // The authority is not one of Node's.
       await expect(connect(urlOf('?sslmode=verify-full'))).rejects.toThrow(/sslrootcert in STATE_URL/);
       await expect(connect(urlOf('?sslmode=verify-full&sslrootcert=system'))).rejects.toThrow(/not accepted/);
     });

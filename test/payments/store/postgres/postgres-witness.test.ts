@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openStore } from '../../../../src/payments/store/open-store.ts';
-import { initPostgres } from '../../../../src/payments/store/postgres/server.ts';
+import { initPostgres } from '../../../../src/payments/store/postgres/postgres-server.ts';
 import { StoreUnavailable } from '../../../../src/payments/store/store.ts';
 import { ada, operate } from '../../../support/operate.ts';
 import { startPaymentBank } from '../../../support/payment-bank.ts';
@@ -22,7 +22,7 @@ import { until } from '../../../support/waits.ts';
 import { pending, retentionMs } from '../store-conformance.ts';
 import { changed, newRow, openDriver } from './opened-driver.ts';
 
-/** A server that lacks a record which bankql has seen there takes no payment. */
+/** A server that lacks a record which bankql has seen there accepts no payment. */
 
 const folder = testFolder();
 const restorations: readonly Restoration[] = ['an older snapshot', 'a restored backup'];
@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       }
       expect(bank.payments.map((payment) => payment.trackId)).toEqual([trackId]);
 
-      // An operator decides, and every process goes on without a restart.
+      // After an operator's decision, every process continues without a restart.
       const { code, output } = await acceptLoss(postgres.url);
       expect([code, output]).toEqual([
         0,
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await restore(how);
       await until(() => reader.loss !== null);
       await expect(reader.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
-      // Nobody asked: the row tells every process.
+      // No process asked: the row informs every process.
       const [row] = await postgres.query('SELECT loss, timeline FROM bankql.store');
       expect(row).toEqual({ loss: expect.any(String), timeline: 1 });
       expect((await openDriver(postgres)).loss).toContain(String(row?.loss));
@@ -93,12 +93,11 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await using postgres = await startPostgres(durable);
     await initPostgres(postgres.address);
     await using standby = await startStandby(postgres, durable);
-    await postgres.kill();
     await postgres.restart({ synchronous_standby_names: '*' });
     await using bank = await startPaymentBank();
     const start = () => startProcess({ BANK_BASE_URL: bank.url, STATE_URL: postgres.url });
     await using first = await start();
-    // A copy keeps the disk busy: what was refused meanwhile is sent again, as clients do.
+    // The copy keeps the disk busy, so refused payments are sent again, as clients do.
     const paid = async (key: string) => {
       await until(async () => (await pay(first.url, transfer(key))).code !== 'STATE_UNAVAILABLE');
       return pay(first.url, transfer(key));
@@ -212,7 +211,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         expect(each.loss).toBeNull();
         expect(await each.insert(newRow(each === driver ? 'c' : 'd'))).toMatchObject({ version: 'v-1' });
       }
-      // The next decision is later, whatever the clock says.
+      // The next decision is later, whatever the clock shows.
       await postgres.query("UPDATE bankql.store SET loss_accepted_at = loss_accepted_at + interval '1 day'");
       const before = await postgres.query('SELECT loss_accepted_at FROM bankql.store');
       await operator.acceptLoss('Ada: again');
@@ -250,13 +249,12 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   });
 
   describe('a failover to a synchronous standby', () => {
-    /** A primary whose payments a standby confirms, behind one address. */
+    /** A primary and a standby that confirms its payments, behind one address. */
     async function startPair() {
       await using made = new AsyncDisposableStack();
       const primary = made.use(await startPostgres(durable));
       await initPostgres(primary.address);
       const standby = made.use(await startStandby(primary, durable));
-      await primary.kill();
       await primary.restart({ synchronous_standby_names: '*' });
       await until(async () =>
         (await primary.query('SELECT sync_state FROM pg_stat_replication')).some(
@@ -298,7 +296,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await pair.failOver();
       await until(() => driver.loss !== null);
       expect(driver.loss).toMatch(/while no bankql ran/);
-      // Records that it reads now are no witnesses of the time before.
+      // Records that the process reads now are not witnesses of the time before.
       await pair.standby.query(
         `INSERT INTO bankql.payment SELECT 'a', 'v', 'c', 'p', 'DONE', 't', null, 'a', null, '{}', 1, 1, 1`,
       );

@@ -31,7 +31,7 @@ type SqliteOptions = Parameters<typeof openSqlite>[0];
 
 type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent; readonly expiryPauseMs?: number };
 
-/** A SQLite store, made if it is missing, that waits for the disk for as long as it takes. */
+/** A SQLite store that is made if it is missing, and that waits for the disk without a deadline. */
 async function connect(
   path: string,
   { onEvent, expiryPauseMs, ...change }: Change = {},
@@ -50,7 +50,7 @@ async function open(path: string, change?: Change): Promise<PaymentStore> {
   return store;
 }
 
-/** Lets time pass for all that a file holds. */
+/** Moves the times in a file back, as if time had passed. */
 function passInFile(path: string, ms: number): void {
   using database = new DatabaseSync(path, { timeout: 60_000 });
   database
@@ -150,7 +150,7 @@ describe('the file', () => {
     expect(modeOf(path)).toBe(0o700);
   });
 
-  // Only root may act as somebody who does not own the file.
+  // Only root may act as a user who does not own the file.
   test.skipIf(process.getuid?.() !== 0)(
     'is used, with a warning, where it stays open to others',
     async () => {
@@ -186,7 +186,7 @@ describe('the file', () => {
     await store.close();
     const later = await open(path, { expiryPauseMs: 0 });
     await later.begin(pending(), lease);
-    // A payment does not wait for it: the steps go behind its answer.
+    // A payment does not wait for this, because the work runs after its answer.
     const left = () => {
       using database = new DatabaseSync(path, { timeout: 60_000 });
       return database.prepare('SELECT id FROM payment').all();
@@ -340,7 +340,7 @@ describe('a store that is only read', () => {
     passInFile(path, lease);
     const before = names(path);
     const reader = await look(path);
-    // The end of a lease is shown, and not written.
+    // The end of a lease is returned, but not written.
     expect(await reader.find(id)).toMatchObject({ state: 'UNKNOWN' });
     await expect(reader.begin(pending({ id: 'b' }), lease)).rejects.toThrow(StoreUnavailable);
     await reader.close();
@@ -361,7 +361,7 @@ describe('searches', () => {
     using other = new DatabaseSync(path, { timeout: 60_000 });
     other.exec('BEGIN IMMEDIATE');
     const begun = store.begin(pending({ id: 'new' }), lease);
-    // The thread of payments waits for the lock meanwhile.
+    // The thread of payments waits for the lock in the meantime.
     expect(await store.search({ newestFirst: true })).toEqual([stored()]);
     other.exec('COMMIT');
     expect(await begun).toBeNull();
@@ -393,7 +393,7 @@ describe('searches', () => {
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
       const [searched, ...more] = plan.map(({ detail }) => String(detail));
       expect(searched).toContain(`USING INDEX ${index}`);
-      // A sort only where few rows can match.
+      // The plan sorts only if few rows can match.
       expect(more).toEqual(isFew ? ['USE TEMP B-TREE FOR ORDER BY'] : []);
     }
   });
@@ -416,7 +416,7 @@ test('a backup while payments go on is one complete store, for its owner alone',
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(readdirSync(root).filter((name) => name.startsWith('backup.db'))).toEqual(['backup.db']);
 
-  // Put back by hand: stop, move, copy, start.
+  // An operator has put the copy back: stop, move, copy, start.
   const restored = await open(copy, { create: false });
   expect(restored.secret).toBe(store.secret);
   expect(await restored.search({})).toHaveLength(counts.records);

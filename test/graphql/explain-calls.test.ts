@@ -4,12 +4,12 @@ import { parse, print, separateOperations } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { RecordedCall as ExplainedCall } from '../../src/graphql/explain.ts';
+import type { RecordedCall as ExplainedCall } from '../../src/graphql/explain-calls.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
-/** Operations over the sandbox bank, beside the screens of examples/. */
+/** Operations for the sandbox bank, in addition to the screens of examples/. */
 const further: Readonly<Record<string, string>> = {
   nothing: '{ __typename }',
   ids: '{ bank { bankId account(accountId: "alice-current") { accountId } } }',
@@ -121,7 +121,7 @@ describe('an operation that is explained', () => {
         asked.resolve();
         return 'hang';
       }
-      // The account is not there, so that nobody needs the counterparties that are being read for it.
+      // The account does not exist, so nobody needs its counterparties, which are being read.
       await asked.promise;
       return { status: 404, body: {} };
     });

@@ -13,7 +13,7 @@ export class ServerRefused extends Error {
   override readonly name = 'ServerRefused';
 }
 
-/** There are no tables. The message is a whole sentence. */
+/** The tables do not exist. The message is a whole sentence. */
 class TablesMissing extends ServerRefused {}
 
 const oldestVersion = 14;
@@ -43,13 +43,13 @@ const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('trans
   current_setting('synchronous_standby_names') <> '' AS has_standbys,
   pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
 
-interface SetUpOptions {
+export interface SetUpOptions {
   /** The time after which the server cancels a statement, or its wait for a lock. 0: never. */
   readonly timeoutMs: number;
-  /** Whether a server is accepted that may forget payments. */
+  /** Whether a server is accepted that may lose payments. */
   readonly allowVolatile: boolean;
   /** Further settings of the session. */
-  readonly settings?: Readonly<Record<string, string>>;
+  readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The server's process for a connection. A later one may have the same process id. */
@@ -169,7 +169,7 @@ export function openError(error: Error, address: PostgresAddress): Error {
       );
 }
 
-/** Says which server it is. The only row of bankql.store has that of the store. */
+/** The identity of a server. The only row of bankql.store has the identity of the store's server. */
 const serverRow = z.object({
   /** Differs in a new cluster. Null if the server does not show it, as with some hosted servers. */
   system_identifier: z.string().nullable(),
@@ -183,7 +183,9 @@ const storeRow = serverRow.extend({
   /** Why records are missing, as a process has found out. Null from an operator's decision on. */
   loss: z.string().nullable(),
   loss_accepted_by: z.string().nullable(),
-  /** When an operator decided to continue with a server that may lack records. Later than any earlier decision. */
+  /**
+   * The time of an operator's decision to continue with a server that may lack records. It is later than any earlier decision.
+   */
   loss_accepted_at: z.date().nullable(),
 });
 export type ServerIdentity = Readonly<z.infer<typeof serverRow>>;
@@ -212,7 +214,7 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
     const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
     return await ask('system_identifier::text', timeline, 'FROM pg_control_system()');
   } catch (error) {
-    // The role may not ask, or the service has no such functions.
+    // The role may not call the functions, or the service does not have them.
     if (error instanceof DatabaseError) return ask('null', 'null', '');
     throw error;
   }

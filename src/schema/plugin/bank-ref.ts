@@ -5,7 +5,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { metaOf, recordFields } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
 import type { Selection } from '../../executor/selection.ts';
-import { type Loaders, loaderName } from '../../loaders/loaders.ts';
+import { loaderName } from '../../loaders/loaders.ts';
 import type { ReadContext } from '../context.ts';
 import { sourceOf } from '../list-work.ts';
 import { versionOf } from '../record-version.ts';
@@ -22,7 +22,7 @@ interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
   /** By default the operation's loader. */
   readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
-  /** What identifies the list; by default the key without the own id. */
+  /** The key of the list; by default the key without the own id. */
   readonly key?: readonly KeyPart[];
   /** The ids of an entry, if more than its own may differ from those of the list. They are checked. */
   readonly idsIn?: (
@@ -38,10 +38,10 @@ export interface RefOptions<T extends BankTypes> {
   /** Reads a single record; without it, a record is found in its list. An answer with another id than was asked for counts as drift. */
   readonly read?: Operation;
   readonly list?: ListOptions<T>;
-  /** What it is called in descriptions; by default the name of the type. */
+  /** The noun for the record in descriptions; by default the name of the type. */
   readonly noun?: string;
   readonly plural?: string;
-  /** If no argument takes the id of such a record. */
+  /** Set to null if no argument takes the id of such a record. */
   readonly bankIdField?: null;
 }
 
@@ -50,8 +50,11 @@ type Load<Ids, Answer> = (ids: Ids, context: ReadContext) => Promise<Answer>;
 
 /** Reads by the loader of an operation, which takes the ids in its path. */
 function byLoader(operation: Operation): Load<object, never> {
-  const name = loaderName(operation) as keyof Loaders;
-  return (ids, { session }) => session.loaders[name].load(ids as never) as Promise<never>;
+  const name = loaderName(operation);
+  return (ids, { session }) => {
+    const loader: { load(ids: object): Promise<never> } = Reflect.get(session.loaders, name);
+    return loader.load(ids);
+  };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any types.
@@ -72,20 +75,20 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly plural: string;
   readonly read: { readonly operation: Operation; readonly load: Load<T['Path'], T['Item']> } | undefined;
   readonly list: (ListOptions<T> & { readonly load: Load<T['ListIds'], readonly T['Item'][]> }) | undefined;
-  /** The type of the records to which it belongs. */
+  /** The type of the parent record. */
   readonly parent: AnyBankRef | null;
   readonly key: readonly KeyId[];
   readonly listKey: readonly KeyId[];
   /** The names of the ids in the key, in its order. */
   readonly names: readonly string[];
-  /** Its own id, and the name of it. */
+  /** The record's own id, with its name. */
   readonly ownId: KeyId;
   readonly own: string;
-  /** What a selection of its fields needs. */
+  /** The needs of a selection of the type's fields. */
   readonly needs: (info: Selection) => Needs;
   /** Whether the own id is in no path: it is found in a list, and may be any text. */
   readonly isOnlyListed: boolean;
-  /** The member of a record that has its own id. */
+  /** The member of a record that contains its own id. */
   readonly #member: string | undefined;
 
   constructor(builder: PothosSchemaTypes.SchemaBuilder<S>, shape: z.ZodObject, options: RefOptions<T>) {
@@ -142,7 +145,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     };
   }
 
-  /** The error for an id that is needed and that the bank did not give. */
+  /** The error for a required id that the bank did not give. */
   withoutId(name: string): BankqlError {
     if (name !== this.own && this.parent !== null) return this.parent.withoutId(name);
     return new BankqlError(

@@ -6,12 +6,12 @@ import type { TokenRefusal } from '../http/auth/jwt-options.ts';
 import type { ServerOptions } from '../http/server.ts';
 import type { PaymentStore } from '../payments/store/store.ts';
 
-/** The path of the metadata of a protected resource (RFC 9728), in front of the resource's own. */
+/** The path of the metadata of a protected resource (RFC 9728), which precedes the resource's own path. */
 const metadataPath = '/.well-known/oauth-protected-resource';
 
 /** The tools of the folder MCP_DOCUMENTS; null if it is not set. Errors: StartError. */
 export async function readTools({ tools, server: { documentLimits } }: Config, schema: GraphQLSchema) {
-  // Suggestions are for the operator.
+  // Errors may suggest names of the schema, because they are for the operator.
   return tools && loadTools(tools.folder, { schema, documentLimits, introspection: true });
 }
 
@@ -23,9 +23,8 @@ interface ToolsOptions {
 }
 
 /**
- * What serves the tools for agents; null if there are none: the SDK is then not loaded. Their tokens have an audience of their own, so
- * that an agent does not pay at /graphql, where nobody is asked.
- * Errors: StartError.
+ * Opens the endpoint of tools for agents; null if there are no tools: the SDK is then not loaded. Tokens of agents have a
+ * separate audience, so that an agent cannot pay at /graphql, where nobody is asked. Errors: StartError.
  */
 export async function openTools(config: Config, { serving, store, logger, telemetry }: ToolsOptions) {
   const tools = await readTools(config, serving.schema);

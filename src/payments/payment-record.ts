@@ -7,14 +7,14 @@ import { badUserInput } from '../errors.ts';
 import { hashCaller, hashPayer, type Payer, recordId, sha256 } from './caller.ts';
 
 /**
- * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
+ * The states of a payment. PENDING: stored before the request leaves; the payment may have been sent. UNKNOWN: the bank may have
  * executed it; it is never sent again.
  */
 export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;
 const paymentState = z.enum(paymentStates);
 export type PaymentState = z.infer<typeof paymentState>;
 
-/** Whether nothing but the end of the retention follows this state. */
+/** Whether only the end of the retention can follow this state. */
 export const isFinished = (state: string): boolean => state === 'DONE' || state === 'REJECTED';
 
 /** One change of a payment's state, for its history. Unknown fields are absent. */
@@ -57,7 +57,7 @@ export const paymentRecord = z.object({
   /** The paying account, which is in the path. */
   bankId: z.string(),
   accountId: z.string(),
-  /** The payee's account, as far as the request names it. */
+  /** The payee's account, if the request names it. */
   toBankId: z.string().nullable(),
   toAccountId: z.string().nullable(),
   currency: z.string().nullable(),
@@ -67,11 +67,11 @@ export const paymentRecord = z.object({
   description: z.string().nullable(),
   /** Chosen by the client, as it was sent. */
   idempotencyKey: z.string(),
-  /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
+  /** The Track-ID of the request to the bank. It also identifies the attempt that may write the outcome. */
   trackId: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
+  /** The time at which a record that is still PENDING becomes UNKNOWN, because the process that wrote it is assumed dead. */
   leaseUntil: z.number(),
   /** The bank's answer as JSON text with exact amounts; null if there was no answer. */
   answer: z.string().nullable(),
@@ -96,15 +96,25 @@ export const paymentRecord = z.object({
 });
 export type PaymentRecord = Readonly<z.infer<typeof paymentRecord>>;
 
-/** Whether it is not known what a payment was, nor how it ended: its record is damaged, and no operator has settled it yet. */
+/** Whether neither the payment nor its outcome is known, because the record is damaged and no operator has settled it yet. */
 export const isUnreadable = ({ damaged, state }: Pick<PaymentRecord, 'damaged' | 'state'>): boolean =>
   damaged === true && !isFinished(state);
 
-/** How a payment ended, as far as bankql knows. */
+/** The known outcome of a payment. */
 export interface PaymentOutcome
   extends Pick<PaymentRecord, 'answer' | 'code' | 'status' | 'message' | 'bankText'> {
   readonly state: Exclude<PaymentState, 'PENDING'>;
 }
+
+/** What a record has as long as nobody knows how its payment ended. */
+export const noOutcome = {
+  answer: null,
+  code: null,
+  status: null,
+  message: null,
+  bankText: null,
+  settledBy: null,
+} as const;
 
 /**
  * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of the request's method,
@@ -143,7 +153,7 @@ const sentDetails = [
   'amount',
 ] as const satisfies (keyof PaymentRecord)[];
 
-/** Whether an attempt repeats the request of an earlier record with the same key, as far as that record tells. */
+/** Whether an attempt repeats the request of an earlier record with the same key, as far as the record contains that request. */
 export function isSameRequest(earlier: PaymentRecord, attempt: PaymentRecord): boolean {
   if (earlier.damaged)
     return earlier.accountId === attempt.accountId && earlier.toAccountId === attempt.toAccountId;
@@ -180,12 +190,7 @@ export function pendingRecord(
     ...rest,
     createdAt,
     updatedAt: createdAt,
-    answer: null,
-    code: null,
-    status: null,
-    message: null,
-    settledBy: null,
-    bankText: null,
+    ...noOutcome,
     idempotencyKey,
     history: [],
   };
@@ -216,7 +221,7 @@ export interface PaymentInput {
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   const { description, to, value } = body;
   const { amount, currency } = value ?? {};
-  // Longer texts are not stored, logged or sent.
+  // Texts that are longer are not stored, logged or sent.
   for (const [given, longest, name, argument] of [
     [amount, 64, 'amount', 'value.amount'],
     [currency, 16, 'currency', 'value.currency'],
@@ -239,7 +244,7 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   };
 }
 
-/** Every text of a request: banks repeat them, but not as the id that they give to a payment. */
+/** All texts of a request. A bank may repeat them, but not as the id that it gives to a payment. */
 export function textsOf({
   ids,
   body,

@@ -17,12 +17,15 @@ import { Confirmation } from './confirmation.ts';
 import { readState } from './signed-state.ts';
 import { keyMember, type Tool, type Tools } from './tools.ts';
 
-/** A call of a tool, from its arguments to its result. */
+/** Executes a call of a tool, from its arguments to its result. */
 
-/** The length of an answer in JSON: more than models read. */
+/** The maximum length of an answer in JSON: more than models read. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** What executes the operations of tools: as those of GraphQL, in a yoga server that has no other documents. */
+/**
+ * Creates the server that executes the operations of tools like those of GraphQL. It is a yoga server that accepts no other
+ * documents.
+ */
 export function serveTools(
   options: Omit<YogaOptions, 'persisted' | 'explains'>,
   { byName, persisted }: Tools,
@@ -38,9 +41,9 @@ export type ServedTools = ReturnType<typeof serveTools>;
 /** A message that is answered. */
 export interface Message {
   readonly sender: ToolsSender;
-  /** It keeps to the tools that it began with. */
+  /** The tools at the beginning of the call, which are used until its end. */
   readonly served: ServedTools;
-  /** How it ended; null if an operation was executed, and has reported it. */
+  /** How the call ended; null if an operation was executed, and has reported its own end. */
   outcome: 'ok' | 'refused' | ToolOutcome | null;
 }
 
@@ -50,15 +53,15 @@ export interface CallOptions extends Pick<YogaOptions, 'payments'> {
   readonly now?: (() => number) | undefined;
 }
 
-/** The name under which the answer to the question comes back. */
+/** The name of the answer to the question in the client's next call. */
 const asked = 'confirmation';
 
-/** The result of a tool that reads. */
+/** Returns the result of a tool that reads. */
 export async function read(tool: Tool, given: Arguments, message: Message): Promise<CallToolResult> {
   return resultOf(await execute(tool, given, message), message);
 }
 
-/** Asks, or pays what was agreed to. Nothing is sent before that. */
+/** Asks the person, or makes the payment to which the person agreed. Nothing is sent without agreement. */
 export async function pay(
   tool: Tool,
   given: Arguments,
@@ -105,7 +108,9 @@ function execute(
   return served.execute(params, { credentials, holder, activity, payments }, fetchRequest);
 }
 
-/** The result as text: its JSON keeps each digit. An answer without data is an error. `key`: that of a payment. */
+/**
+ * Converts a result to text, because its JSON keeps each digit. An answer without data is an error. `key`: the key of a payment.
+ */
 function resultOf(result: ExecutionResult, message: Message, key: string | null = null): CallToolResult {
   const { holder, activity, request } = message.sender;
   // As a text in JSON, the answer has up to twice its length.
@@ -129,7 +134,7 @@ function resultOf(result: ExecutionResult, message: Message, key: string | null 
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** The form of the question. Without a default: only a person ticks it. */
+/** The form of the question. It has no default, so that only a person ticks it. */
 const tick = {
   type: 'object' as const,
   properties: { pay: { type: 'boolean' as const, title: 'Pay', description: 'Tick to send this payment.' } },
@@ -138,7 +143,7 @@ const tick = {
 
 /** The variables of the operation: the arguments, and a new idempotency key. Errors: BAD_USER_INPUT. */
 function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
-  // GraphQL ignores unknown variables; a model would believe that they had an effect.
+  // GraphQL ignores unknown variables, but a model would believe that they had an effect.
   for (const name of Object.keys(given))
     if (!Object.hasOwn(inputSchema.properties, name))
       throw badUserInput(
@@ -149,14 +154,14 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
   const idempotencyKey: string = randomUUID();
   if (!isMember) return { ...given, [variable]: idempotencyKey };
   const input = given[variable];
-  // What is no object is refused as a variable.
+  // A value that is not an object is refused as a variable.
   if (!isObject(input)) return given;
   if (Object.hasOwn(input, keyMember))
     throw badUserInput('bankql makes the idempotencyKey: leave it out.', `${variable}.${keyMember}`);
   return { ...given, [variable]: { ...input, idempotencyKey } };
 }
 
-/** Whether there are only errors: with a part of the data, they say what is missing. */
+/** Whether the result has only errors. If it has a part of the data, the errors say what is missing. */
 const hasFailed = ({ data, errors }: ExecutionResult): boolean =>
   errors !== undefined && Object.values(data ?? {}).every((field) => field === null);
 

@@ -1,4 +1,4 @@
-import type { PaymentEvent, PaymentRecord } from '../../payments/record.ts';
+import type { PaymentEvent, PaymentRecord } from '../../payments/payment-record.ts';
 import type { LoggedAttempt } from './from-log.ts';
 
 const second = 1000;
@@ -38,12 +38,12 @@ export function paymentTable(records: readonly LoggedAttempt[], now: number): st
     .join('');
 }
 
-/** One record, a field a line; its history is paymentHistory's. */
+/** One record, one field a line, without its history (paymentHistory). */
 export function paymentLines({ history, ...fields }: PaymentRecord): string {
   const times: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil']);
   return (
     Object.entries(fields)
-      // A damaged record, and one that was made from a log, lacks some.
+      // A damaged record lacks some fields, and so does one that was made from a log.
       .filter(([, value]) => value !== null && value !== '')
       .map(
         ([field, value]) =>

@@ -27,9 +27,9 @@ interface OpenFile {
   readonly methods: RowMethods;
   readonly secret: string;
   readonly inode: string | null;
-  /** What an operator should know about the file. */
+  /** A notice to the operator about the file; null if there is none. */
   readonly notice: string | null;
-  /** How long SQLite waits for locks. */
+  /** The time for which SQLite waits for locks, in milliseconds. */
   lockMs: number;
 }
 
@@ -37,9 +37,9 @@ let file: OpenFile | null = null;
 /** Distinguishes the file from another one that has replaced it. */
 let inode = knownInode;
 
-/** There is no store at the path. */
+/** There is no store at this path. */
 class MissingStore extends Error {}
-/** The file at the path cannot be used by this bankql. */
+/** This bankql cannot use the file at this path. */
 class UnusableStore extends Error {}
 
 const writes: ReadonlySet<string> = new Set(['insert', 'recover', 'compareAndSet', 'purge']);
@@ -55,7 +55,7 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
     if (isTransaction) database.exec('BEGIN IMMEDIATE');
     const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
       if (method === 'open') return { id, value: { secret, inode, notice } };
-      // The caller has given up: nothing is executed.
+      // The caller has given up, so nothing is executed.
       if (giveUpAt < steadyMs()) return { id, error: 'its caller gave up', failure: 'not stored' };
       return { id, value: Reflect.apply(methods[method], null, args) };
     });
@@ -99,7 +99,7 @@ function closeFile(): void {
 function openFile(create: boolean, lockMs: number): OpenFile {
   const found = inodeOf(path);
   if (found === null && !create) throw new MissingStore('its file is gone');
-  // If the file was moved away, nobody else would see payments that are still written to it.
+  // If the file was moved away, other processes would not see payments that are still written to it.
   if (inode !== null && found !== inode)
     throw new Error('another file has taken its place: start bankql again');
   file ??= readOnly ? openToRead(lockMs) : openToWrite(create, lockMs);

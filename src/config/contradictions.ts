@@ -191,8 +191,9 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
-  // In production, a sidecar or a tunnel on loopback leads to a real bank, and an empty store may be one whose volume is missing.
+  // In production, a bank on loopback may be a sidecar or a tunnel to a real bank, and a missing store may mean that its volume
+  // is missing.
   if (NODE_ENV === 'production') return null;
-  // The start makes the store of a bank on this machine.
+  // For a bank on this machine, the start makes the store.
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
 }

@@ -31,7 +31,7 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
 
 const mcpUrl = 'https://api.example/mcp';
 
-/** What is said begins with the variable at fault: the one that the words name, or the last of the row. */
+/** The message begins with the variable at fault: the one in the expected text, or else the last of the row. */
 test.each<[Given, string]>([
   [{ VIEWER_CUSTOMER_ID: '{user}' }, 'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown'],
   [{ VIEWER_CUSTOMER_ID: '{auth-id' }, 'VIEWER_CUSTOMER_ID={auth-id cannot be used: a brace'],
@@ -43,7 +43,7 @@ test.each<[Given, string]>([
   [{ BANK_KEEP_ALIVE: 'no' }, 'BANK_KEEP_ALIVE=no '],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL=loud '],
   [{ BANK_TIMEOUT_MS: '0' }, 'BANK_TIMEOUT_MS=0 '],
-  // Left out it is no number: no metrics are served.
+  // An empty text is not a number, and unset means that no metrics are served.
   [{ METRICS_PORT: 'x' }, 'from 0 to 65535.'],
   [{ BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   [{ BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
@@ -204,7 +204,7 @@ test('a template of the viewer may name claims only where tokens are verified', 
   expect(readConfig({ ...tokens, ...claim }).identity?.claims).toEqual(['customer', 'account']);
 });
 
-/** The way to the bank, as the environment says it. */
+/** The settings of the connection to the bank. */
 
 const proxy = 'http://proxy.example:3128';
 const proxyOf = (environment: Readonly<Record<string, string>>) =>
@@ -215,7 +215,7 @@ test.each([
   [{ BANK_PROXY: proxy }, proxy],
   [{ BANK_PROXY: proxy, BANK_BASE_URL: 'http://127.0.0.1:8080' }, proxy],
   [{ BANK_PROXY: proxy, BANK_BASE_URL: '' }, null],
-  // They belong to other programs.
+  // These variables belong to other programs.
   [{ HTTPS_PROXY: proxy, https_proxy: proxy, HTTP_PROXY: 'x', NO_PROXY: '*' }, null],
 ])('the proxy to the bank with %o: %s', (environment, expected) => {
   expect(proxyOf(environment)).toBe(expected);

@@ -2,7 +2,7 @@ import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePa
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { knownResolver, sameAs } from '../executor/known-resolvers.ts';
-import type { PaymentRecord } from '../payments/record.ts';
+import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { CallOutcome } from '../schema/bank-session.ts';
 import { RequestError } from './errors.ts';
@@ -13,7 +13,7 @@ export const explainHeader = 'x-bankql-explain';
 
 /** A call of an operation, as `x-bankql-explain: calls` shows it. */
 export interface RecordedCall extends Omit<CallOutcome, 'source'> {
-  /** The field that first needs it, by response names and list positions. */
+  /** The field that first needs the call, by response names and list positions. */
   readonly path: string;
   /** The REST operation's id in the contract. */
   readonly operation: string;
@@ -28,8 +28,7 @@ export interface RecordedCall extends Omit<CallOutcome, 'source'> {
    */
   readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown' | 'pending';
   /**
-   * When it was requested, relative to the operation's start, and how long
-   * it took, including the wait for a connection.
+   * When the call was requested, relative to the operation's start, and how long it took, including the wait for a connection.
    */
   readonly offsetMs: number;
   readonly milliseconds: number | null;
@@ -74,7 +73,7 @@ function createRecorder() {
     return call;
   }
 
-  /** A call is recorded when it begins: the answer does not wait for an early call below a record that is missing. */
+  /** A call is recorded when it begins, because the answer does not wait for an early call below a record that does not exist. */
   function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
     const start = performance.now();
     const call = note(operation, key, start, 'pending');
@@ -88,7 +87,7 @@ function createRecorder() {
   return {
     /** Runs a resolver: all requests before its first `await` are attributed to this field. */
     during<T>(path: string, resolve: () => T): T {
-      // A link resolves fields below it early.
+      // A link resolves some fields below it during its own resolver, so remember the outer field.
       const outer = current;
       current = path;
       try {
@@ -146,7 +145,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The field with a resolver that reports its path to the recorder. One that uses only its source makes no call. */
+/** The field with a resolver that reports its path to the recorder. A resolver that uses only its source makes no call. */
 function recordedField(field: Field, recorder: CallRecorder): Field {
   const { resolve = defaultFieldResolver } = field;
   const { property, usesOnlySource } = knownResolver(resolve);
@@ -157,8 +156,8 @@ function recordedField(field: Field, recorder: CallRecorder): Field {
 }
 
 /**
- * Records the calls of an operation, if the value of the header x-bankql-explain asks for them; otherwise null.
- * Errors: BAD_USER_INPUT, also where requests may not ask.
+ * Records the calls of an operation if the value of the header x-bankql-explain asks for this; otherwise null.
+ * Errors: BAD_USER_INPUT for another value, or if requests may not ask.
  */
 export function recorderFor(header: string | undefined, isAllowed: boolean): CallRecorder | null {
   if (header === undefined) return null;

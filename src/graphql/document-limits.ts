@@ -8,22 +8,22 @@ const nothing = {
   depth: 0,
   fields: 0,
   rootFields: 0,
-  /** Aliases at its root, which `rootFields` limits: a gateway gives an alias to each field that it delegates. */
+  /** Aliases at the root of the operation. `rootFields` limits them: a gateway gives an alias to each field that it delegates. */
   rootAliases: 0,
-  /** Aliases below its root. */
+  /** Aliases below the root of the operation. */
   aliases: 0,
   directives: 0,
-  /** The length of its longest alias, in characters. */
+  /** The length of the longest alias, in characters. */
   aliasLength: 0,
 };
 type OperationSize = Readonly<typeof nothing>;
 
-/** How large an operation may be. `tokens` counts those of the document's text. */
+/** The maximum size of an operation. `tokens` is the number of tokens in the document's text. */
 export interface DocumentLimits extends Omit<OperationSize, 'aliasLength' | 'rootAliases'> {
   readonly tokens: number;
 }
 
-/** How each limited size is called in errors. */
+/** The names of the limited sizes in errors. */
 const sizeWords = [
   ['depth', 'levels of fields'],
   ['fields', 'fields'],
@@ -32,7 +32,7 @@ const sizeWords = [
   ['directives', 'directives'],
 ] as const;
 
-/** The maximum length of an alias in characters: the path of each error below it repeats it. */
+/** The maximum length of an alias in characters. The path of each error below an alias repeats it. */
 const maxAliasLength = 128;
 
 /** The maximum number of lines for each permitted token, comments and empty lines included. */
@@ -45,7 +45,7 @@ const linesPerToken = 2;
  */
 export function parseWithin(text: string, limits: DocumentLimits): DocumentNode {
   try {
-    // For the location of each error, graphql counts the lines before it.
+    // To locate an error, graphql counts the lines before it.
     const maxLines = linesPerToken * limits.tokens;
     if (text.split(/\r\n|\r|\n/, maxLines + 1).length > maxLines)
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${maxLines} lines.`);
@@ -53,7 +53,7 @@ export function parseWithin(text: string, limits: DocumentLimits): DocumentNode 
     checkSize(document, limits);
     return document;
   } catch (error) {
-    // graphql tells this syntax error from others only by its message.
+    // graphql distinguishes this syntax error from others only by its message.
     if (error instanceof GraphQLError && error.message.includes('Parsing aborted'))
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${limits.tokens} tokens.`);
     throw error;
