@@ -25,7 +25,7 @@ describe('started with nothing', () => {
   beforeAll(() => void vi.stubEnv('BANKQL_BUNDLE', undefined));
   afterAll(() => void vi.unstubAllEnvs());
 
-  test('it says what it serves, where and over which bank, and the query that it prints works as pasted', async () => {
+  test('it prints its address and bank, and a query that works as pasted', async () => {
     let printed = '';
     const environment = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };
     const bankql = await startBankql({
@@ -228,7 +228,7 @@ const payment = `mutation { makeTransaction(input: {
   bankId: "BANK", accountId: "from", to: { accountId: "to" }, value: { amount: "12.50" }, idempotencyKey: "key-1"
 }) { replayed payment { transactionId trackId } } }`;
 
-test('a payment whose client left runs to its end before the process does', async () => {
+test('a payment whose client has left ends before the process does', async () => {
   await using bank = await startRecordingBank();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -256,7 +256,7 @@ test('a payment whose client left runs to its end before the process does', asyn
   expect(bank.calls).toHaveLength(1);
 });
 
-describe('a promise that nobody waits for, and that is rejected while a request is answered', () => {
+describe('a promise that nobody awaits, and that is rejected while a request is answered', () => {
   /** Loaded before bankql: a request with X-Fault fails at the point where its calls get their Track-ID. */
   const saboteur = `
     import crypto from 'node:crypto';

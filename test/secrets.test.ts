@@ -128,7 +128,7 @@ describe('the lock', () => {
   });
 });
 
-test('SECURITY.md names tests that are there', () => {
+test('SECURITY.md names tests that exist', () => {
   const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
   const named = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, file = '']) => file);
   expect(named.length).toBeGreaterThan(20);

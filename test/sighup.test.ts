@@ -27,7 +27,7 @@ async function reload(bankql: BankqlProcess): Promise<unknown> {
   return line.reloaded;
 }
 
-test('a payment that is under way ends as if nothing had come', async () => {
+test('a payment in progress ends normally', async () => {
   await using bank = await startPaymentBank();
   const arrived = Promise.withResolvers<() => void>();
   bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));

@@ -52,10 +52,9 @@ export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
 type OnViolation = (path: Path, expected: string) => void;
 
 /**
- * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber). A charset that it declares is
- * decoded. Undefined for an empty body whose head says that it is empty.
- * Errors: BANK_BAD_RESPONSE if it is not JSON, not in UTF-8 or its charset, only a part of an answer, or would take too long to
- *         parse; its text is never shown.
+ * The JSON of an answer with exact amounts and, with `keepDigits`, exact numbers (exactNumber). If the answer declares a charset,
+ * it is decoded. Undefined for an empty body whose head says that it is empty. Errors: BANK_BAD_RESPONSE if the body is not JSON,
+ * not in UTF-8 or its charset, only a part of an answer, or would take too long to parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -150,8 +149,8 @@ const plainType = /^application\/json(; ?charset=utf-8)?$/i;
 export type ReadPlainAnswer = (response: HttpResponse, keepDigits: boolean) => unknown;
 
 /**
- * Reads the answers of an operation that are as plain as most are: JSON by its type, in UTF-8, in its envelope, and valid. Any other
- * answer is read again, for its meaning, its drift and its errors (`readingAnswer`).
+ * Reads the answers of an operation that are plain, as most are: JSON by their type, in UTF-8, in their envelope, and valid.
+ * `readingAnswer` reads any other answer again, for its meaning, drifts and errors.
  */
 export function plainReaderOf(operation: Operation): ReadPlainAnswer {
   const { envelope, answer } = operation;
@@ -249,7 +248,7 @@ function toEnd<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** As `validateResponse`; pauses after each record that it interprets. */
+/** Like `validateResponse`, but pauses after each record that it interprets. */
 function* validatingResponse<T extends Operation>(
   operation: T,
   json: unknown,

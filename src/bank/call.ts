@@ -31,9 +31,10 @@ const noReaders: Reader[] = [];
 const noTimeLeft = 'the operation has no time left';
 
 /**
- * One REST call, from its request to the last of its readers: undici's handler, the gate's entry, and the read that others
- * may join. It has one end, `#end`: breaker, retry budget, report; then a read is perhaps tried once more, as the same object with
- * a new Track-ID; otherwise its answer is parsed, and its readers are served. A call that is over leads to nothing else.
+ * One REST call, from its request to the last of its readers. It is the handler that undici calls, the entry in the gate's queue,
+ * and the read that others may share. All ends pass `#end`: breaker, retry budget, report. Then a read may be tried once more, as
+ * the same object with a new Track-ID; otherwise its answer is parsed, and its readers are served. A call that is over refers to
+ * nothing else.
  */
 export class Call<T extends Operation = Operation>
   implements PreparedCall<T>, Dispatcher.DispatchHandler, GateEntry
@@ -79,7 +80,7 @@ export class Call<T extends Operation = Operation>
   /** The breaker's state when the attempt began; null if the breaker refused the attempt. */
   #generation: number | null = 0;
   #trace: CallTrace | null = null;
-  /** Set just before the request is written: callbacks with another controller are those of an earlier attempt. */
+  /** Set just before the request is written. Callbacks with another controller belong to an earlier attempt. */
   #controller: Dispatcher.DispatchController | null = null;
   #isSent = false;
   /** Whether the attempt has ended. */
@@ -151,7 +152,10 @@ export class Call<T extends Operation = Operation>
     this.#part(reader, own, failure);
   }
 
-  /** A reader gets this failure, and the call ends with `last` if it was the last one. The reader of a response gets it with the end. */
+  /**
+   * Gives a reader this failure. If it was the last reader, the call ends with `last`. The reader of a response gets its failure
+   * at the end of the call.
+   */
   #part(reader: Reader, failure: TransportFailure, last: TransportFailure): void {
     if (this.#isRead) {
       this.readers = this.readers.filter((each) => each !== reader);

@@ -42,7 +42,7 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   readonly breakerThreshold: number;
   /** The time for which an open breaker waits before a trial call, in milliseconds. */
   readonly breakerOpenMs?: number | undefined;
-  /** The callers for whom calls are counted (default: those of this client alone). */
+  /** The callers for whom calls are counted (default: callers of this client alone). */
   readonly callers?: Callers;
   /** Limits the REST calls of each caller (default: no limit). */
   readonly rateLimiter?: RateLimiter | null;
@@ -137,7 +137,7 @@ const slowPart = 0.8;
 /** The statuses with which a bank refuses a write: it changed nothing. */
 const refusals: ReadonlySet<number> = new Set([401, 403, 404]);
 
-/** Whether a write may have changed something at the bank. */
+/** The statuses with which a bank refuses a write. Such a write changed nothing. */
 const mayHaveWritten = (result: HttpResponse | TransportFailure): boolean =>
   result instanceof TransportFailure ? result.sent : !refusals.has(result.status);
 

@@ -36,8 +36,8 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
 }
 
 /**
- * The error for an answer that is not a success: its status is not 2xx, or its body reports an error all the same. Only these
- * and 4xx statuses show the bank's text.
+ * The error for an answer that is not a success: its status is not 2xx, or its body reports an error nevertheless. Only these
+ * answers and 4xx statuses show the bank's text.
  */
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;
@@ -103,7 +103,7 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
   return error('BANK_ERROR', `The bank failed at ${operation} with status ${status}.`);
 }
 
-/** Whether a status is 3xx: a redirect, or one that bankql does not expect. */
+/** Whether a status is 3xx: a redirect, or a status that bankql does not expect. */
 const isRedirectStatus = (status: number): boolean => status >= 300 && status < 400;
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -141,7 +141,10 @@ function describeRedirect(call: PreparedCall, { status, headers }: HttpResponse)
   return `a redirect${target && ` to ${target}`}, which is not followed`;
 }
 
-/** The origin and the path of a Location, with names for the ids of the call. Queries and path parameters may hold secrets. */
+/**
+ * The origin and the path of a Location, with the ids of the call replaced by their names. The query and path parameters are left
+ * out, because they may contain secrets.
+ */
 function addressIn(location: string, { operation, path, request, credentials }: PreparedCall): string {
   const base = 'http://bank.invalid';
   const url = URL.parse(location, base + request.path);
@@ -202,7 +205,7 @@ export function retryAfterOf({ headers }: HttpResponse): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-/** The error's details about the wait that the bank asks for (Retry-After). */
+/** The error's details about the wait that the bank requests (Retry-After). */
 function waitIn(response: HttpResponse): ErrorDetails {
   const seconds = retryAfterOf(response);
   return seconds === null ? {} : { retryAfter: Math.min(seconds, maxRetryAfterSeconds) };
@@ -268,8 +271,8 @@ export function bankText(
 }
 
 /**
- * The bank's own code for the error's reason; null if its JSON has none in one word, or only the status again, or one that
- * contains a secret.
+ * The bank's own code for the error's reason. Null if its JSON has no code of one word, if the code only repeats the status, or
+ * if it contains a secret.
  */
 export function bankCode(response: HttpResponse, secrets: readonly string[]): string | null {
   const { code } = bodyOf(response);
@@ -280,7 +283,7 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 const plainCode = /^[\w.:-]{1,64}$/;
 /** The member `error` may be a code: a single word with a capital letter or one of these characters. */
 const looksLikeCode = /[A-Z_.:]/;
-/** As in `{"errors":[{"error":{"code":…}}]}`. */
+/** The form `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;
 
 function codeIn(json: unknown, depth = 0): string | null {

@@ -4,7 +4,7 @@ import { uses } from '../load/capacity.ts';
 
 /** A call that asks the gate for permission to start. */
 export interface GateEntry {
-  /** Its bank operation. */
+  /** The bank operation of the call. */
   readonly operation: { readonly id: string };
   /** Set by the gate: the callers for which the call waits; empty if it does not wait. */
   waitsFor: readonly CallerQueue[];
@@ -91,13 +91,13 @@ function lastOf({ waiting }: CallerQueue): GateEntry {
 
 /**
  * Limits the calls in progress, because a request in undici's own queue cannot be cancelled. One caller has at most half of them,
- * and so have all unproven callers of one remote address together. One bank operation has at most three quarters of all calls, and
+ * and so have all unverified callers of one network address together. One bank operation has at most three quarters of all calls, and
  * three quarters of an address' half: behind a load balancer, all callers share that half.
  *
  * Other calls wait, until they are cancelled at their deadline. Groups are served in turn, the callers of a group in turn, and the
  * operations of a caller in turn. If too many calls wait, the caller with the most waiting calls loses one.
  *
- * Several callers may wait for one call. It enters in the turn of any of them, and counts as this caller's.
+ * Several callers may wait for one call. It enters in the first turn of any of them, and counts for that caller.
  */
 export class Gate {
   readonly #all: Count;

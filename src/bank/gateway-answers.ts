@@ -119,9 +119,9 @@ export class GatewayAnswers {
   }
 
   /**
-   * What a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is neither a known
-   * text nor the status, a time or the id of a request. A 401 may have no text. The operator's texts may have members of any name beside
-   * and around them.
+   * The thing that a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is
+   * neither a known text nor the status, a time or the id of a request. A 401 may have no text. The operator's texts may have
+   * members of any name beside and around them.
    */
   refusalIn(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): GatewayRefusal | null {
     const { status, headers } = response;
@@ -230,8 +230,8 @@ const challenge = String.raw`(?:basic|bearer|digest|negotiate|ntlm|oauth|directl
 const challenges = new RegExp(String.raw`^${challenge}(?:\s*,\s*${challenge})*$`, 'i');
 
 /**
- * Whether WWW-Authenticate asks for credentials, and says no more. An unknown scheme may ask for a confirmation of the payment, and an
- * `error` may say anything.
+ * Whether WWW-Authenticate only asks for credentials. An unknown scheme may ask for a confirmation of the payment, and an `error`
+ * may say anything.
  */
 const areKnownChallenges = (header: string | string[] | undefined): boolean =>
   header === undefined || challenges.test([header].flat().join(', ').trim());

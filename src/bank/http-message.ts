@@ -155,15 +155,15 @@ export const gatewayErrors: ReadonlySet<number> = new Set([
 export const partialContent = 206;
 
 /**
- * No complete answer came.
+ * There is no complete answer.
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
  * - `refused`: bankql did not read a successful answer completely: the answer or its head is too large, or the answer is
  *   encoded although no encoding was requested.
  * - `overloaded`: no connection became free in time.
- * - `no room`: bankql did not read the answer to its end, because the operation had no room for it, or because
- *   bankql had no time to read it.
+ * - `no room`: bankql did not read the answer to its end, because it exceeds the operation's memory budget,
+ *   or because bankql had no time to read it.
  * - `paused`: the operation's breaker is open, see breaker.ts.
  *
  * `sent` is false only if it is certain that nothing of the request was written to a socket.

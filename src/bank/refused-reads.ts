@@ -39,12 +39,15 @@ const changing = [
 ];
 
 /**
- * Words of a challenge to confirm what was asked for. A bank may keep the payment that such a 401 answers, and execute it once it is
- * confirmed, so that the 401 of a read proves nothing.
+ * Words of a challenge to confirm a request. A bank may keep the payment to which such a 401 is the answer, and execute it after
+ * the confirmation, so the 401 of a read proves nothing.
  */
 const asksToConfirm = /challenge|\bsca(?![a-z])|strong.?customer.?authentication|step.?up|\b(?:otp|tan)\b/i;
 
-/** A hash of all that an answer says; null if it asks to confirm, is no 401, leads to another place, or is not read as it was written. */
+/**
+ * A hash of the content of an answer; null if it asks for a confirmation, is not a 401, leads to another place, or cannot be read
+ * exactly.
+ */
 function shapeOf(response: Answered): string | null {
   const { status, headers, body } = response;
   if (status !== 401 || headers.location !== undefined || headers['content-encoding'] !== undefined)

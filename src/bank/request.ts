@@ -88,7 +88,7 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly request: HttpRequest;
   /** Null if the operation has no Track-ID. */
   readonly trackId: string | null;
-  /** As in CallInput. */
+  /** See CallInput. */
   readonly keepDigits: boolean;
   /** The known answers of gateways in front of the bank. */
   readonly gateways: GatewayAnswers;

@@ -88,10 +88,11 @@ interface CachedRead {
  * call. Public data, which is requested without caller headers, is shared by all callers with the same subscription key, cached
  * for a while, and served for ten minutes more while the bank is unavailable.
  *
- * Every end of a call is shared, its failure too. A reader's own are its cancellation, its deadline, and no room in its budget.
+ * All readers of a call share its end, even a failure. Only a cancellation, a deadline or an exceeded memory budget ends a single
+ * reader.
  *
- * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not join calls
- * started before it, and the answers of those are not cached. Other processes notice no write.
+ * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not share calls
+ * that began before it, and the answers of these calls are not cached. Other processes do not notice a write.
  */
 export class SharedReads {
   readonly #options: SharedReadsOptions;
@@ -115,8 +116,7 @@ export class SharedReads {
 
   /**
    * The answer to a read: from the cache, from the same read in flight, or from this call, which then begins. `wanted`: the
-   * answer alone, or the whole result.
-   * Errors: BankqlError: those of the call, and those of a reader that gives up.
+   * answer alone, or the whole result. Errors: those of the call, and those of a reader that gives up.
    */
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
     const { operationDeadline } = limits;
@@ -176,7 +176,7 @@ export class SharedReads {
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    // Nobody can share the call any more. After a write, nobody could before.
+    // Nobody can share the call any more. (After a write, nobody could before.)
     const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
     if (isOpen && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
@@ -194,8 +194,8 @@ export class SharedReads {
   }
 
   /**
-   * Counts bytes of an answer until it is parsed. Returns false if there is too much of it: a long answer may take at most half of the
-   * free bytes, so that there is always room for one more.
+   * Counts bytes of an answer until it is parsed. Returns false if there are too many. A long answer may take at most half of the
+   * free bytes, so that there is always memory for another one.
    */
   arrive(call: Call, bytes: number): boolean {
     const { arrivingBytes = Number.POSITIVE_INFINITY } = this.#options;

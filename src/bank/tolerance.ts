@@ -9,7 +9,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** The content of an answer: its record, or its list. */
 interface ResponseContent {
   readonly value: unknown;
-  /** One of `responseDrifts`; null if the content is where the specification has it. */
+  /** One of `responseDrifts`; null if the content is at the place that the specification gives. */
   readonly drift: 'envelope' | 'empty-record' | 'empty-body' | null;
 }
 
@@ -21,7 +21,7 @@ export class ErrorInSuccess extends Error {
 /** The names of members that contain an error, or the text of one. */
 export const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
-/** Members that hold the code of an error. */
+/** Members that contain the code of an error. */
 export const codeName = /^(error[_-]?)?code$/i;
 /** Members that describe an error if the answer is known to be one: a record may have them too. */
 const reasonName = /^(reason|description)$/i;

@@ -31,7 +31,7 @@ export const paymentQuery =
   'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { state trackId transactionId status failureCode value { amount currency } createdAt } }';
 
 /**
- * How far a payment is.
+ * The state of a payment.
  *
  * - DONE: the bank executed it, or took it as its status says.
  * - REJECTED: the bank did not execute it. The next `pay` is a new payment.

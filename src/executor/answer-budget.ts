@@ -33,8 +33,8 @@ const maxFailures = 1000;
 const maxSearched = 100_000;
 
 /**
- * The answer exceeds its limits (LIMIT_EXCEEDED), or its values have no room, or its client has disconnected (both OVERLOADED).
- * This error ends the operation, and is the only one in the answer.
+ * The answer exceeds its limits (LIMIT_EXCEEDED), or there is not enough memory for its values, or its client has disconnected
+ * (both OVERLOADED). This error ends the operation, and is the only one in the answer.
  */
 export class AnswerLimitError extends GraphQLError {
   constructor(

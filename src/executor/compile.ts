@@ -134,7 +134,9 @@ export class OperationPlan {
   readonly details: OperationDetails;
   /** The fields at the root. Those of a mutation are executed one after the other, so each has a plan of its own. */
   readonly steps: readonly ObjectPlan[];
-  /** Only the variables of @skip and @include: a plan is used longer than the request that it was compiled for. */
+  /**
+   * Contains only the variables of @skip and @include, because a plan is used longer than the request for which it was compiled.
+   */
   readonly #conditions: Selection['variableValues'];
 
   /** Errors: GraphQLError if a condition at the root is null; an Error if the schema has no root type for the operation. */

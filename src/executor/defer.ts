@@ -9,14 +9,14 @@ import { lateObjectOf } from './known-resolvers.ts';
 import { type Data, PendingField, PendingRoot, type PendingValue } from './pending.ts';
 
 /**
- * Fragments with @defer. Each is an object of its own, which is executed beside the answer that it is left out of, and delivered
- * after it. A field that the answer or an earlier fragment has is not executed again.
+ * Fragments with @defer. A fragment is executed separately from the answer, as an object of its own, and delivered after the
+ * object to which it belongs. A field that the answer or an earlier fragment has is not executed again.
  */
 
 /** The most fragments that are pending at a time: the fields of others are delivered with their object, which the specification allows. */
 const maxPending = 100;
 
-/** The format of the results: that of graphql 17, or that of 2022, in which each result names its path. */
+/** The format of the results: graphql 17's, or the one of 2022, in which each result contains its path. */
 export type IncrementalForm = 'v0.2' | '20220824';
 
 /** One of several results, or a part of a result. */

@@ -236,7 +236,7 @@ const isIndexed = (list: object): list is IndexedList =>
 const isIterable = (value: unknown): value is Iterable<unknown> & object =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** The entries are charged before they are made; those of a list that does not know its length, as they are read. */
+/** The entries are charged before they are created; if the list does not know its length, they are charged as they are read. */
 function completeList(plan: ValuePlan, value: unknown, place: Place): unknown {
   if (!isIterable(value))
     throw new GraphQLError(
@@ -260,7 +260,7 @@ function completeList(plan: ValuePlan, value: unknown, place: Place): unknown {
   return execution.mustWait ? place.defer(list, startList) : startList(plan, list, place);
 }
 
-/** Completes a list as far as there is time; returns its entries, or its placeholder. Errors: that of a non-null entry. */
+/** Completes a list while there is time. Returns its entries, or its placeholder. Errors: the error of a non-null entry. */
 function startList(plan: ValuePlan, value: unknown, place: Place): unknown {
   const list = value as IndexedList;
   const { length } = list;

@@ -1,6 +1,6 @@
 /**
- * What the executor knows about resolvers that the schema made. It is known of the function, not of the field: a plugin that
- * wraps resolvers keeps the field's extensions, and its wrapper has to be called.
+ * Facts about resolvers that the schema made. They are facts about the function, not about the field: a plugin that wraps
+ * resolvers keeps the field's extensions, and its wrapper has to be called.
  */
 interface KnownResolver {
   /** The property that the resolver reads, if it does nothing else: the executor then reads it itself. */
@@ -53,7 +53,7 @@ type EarlyResults = ReadonlyMap<object, unknown>;
 /** The member of an object that has the results. A WeakMap would take ten times as long, for each object. */
 const early = Symbol('results of fields that were resolved early');
 
-/** An object with early results. One that a plugin made from it may have other ids: its results are those of its `owner`. */
+/** An object with early results. If a plugin made another object from it, with other ids, the results belong to the `owner`. */
 type WithEarlyResults = { [early]?: { readonly owner: object; readonly results: EarlyResults } };
 
 /** Keeps the results for the executor, which then does not resolve the fields again. */

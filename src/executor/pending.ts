@@ -35,9 +35,9 @@ export const awaited = Symbol('awaited');
 export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknown;
 
 /**
- * Where the value that is being completed belongs. There is one place for each depth of the answer, which the values of that
- * depth use one after the other: most values are complete at once, and need no object of their own. A place is valid until
- * the current call returns.
+ * The place of the value that is being completed. There is one Place object for each depth of the answer, which the values of
+ * that depth use in turn: most values are complete at once, and need no object of their own. A place is valid until the current
+ * call returns.
  */
 export class Place {
   // Class fields would cost a second call for each instance.
@@ -254,7 +254,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     }
   }
 
-  /** Fails because a non-null member has failed: becomes null, or its parent fails in turn. */
+  /** Fails because a non-null member has failed: the value becomes null, or its parent fails in turn. */
   propagateError(error: unknown): void {
     if (this.outstanding === 0) return;
     this.outstanding = 0;

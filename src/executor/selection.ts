@@ -63,8 +63,8 @@ export interface DeferredNode extends Pick<FieldNode, 'selectionSet'> {
 }
 
 /**
- * The fields that an operation selects on an object, fragments included, without those that @skip and @include
- * leave out, and without those that are delivered later; in the order of the answer.
+ * The fields that an operation selects on an object, in the order of the answer. Fragments are included. Fields that @skip and
+ * @include exclude, and fields that are delivered later, are not.
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
   return selection.fieldsOf?.(type) ?? collectFields(selection, type);

@@ -96,7 +96,7 @@ export function measureOperations(document: DocumentNode): OperationSize[] {
     return size;
   }
 
-  /** The directives of a node, and all that is selected in it. */
+  /** The size of the directives of a node and of its selection set. */
   function sizeOf({ directives = [], selectionSet }: Pick<FieldNode, 'directives' | 'selectionSet'>) {
     const size = { ...nothing, directives: directives.length };
     for (const node of selectionSet?.selections ?? []) {

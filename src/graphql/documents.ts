@@ -97,9 +97,9 @@ const characterBytes = 200;
 const fieldBytes = 1200;
 
 /**
- * Documents by their text, each parsed, validated and prepared once. Refused documents are kept too, so that the
- * same text is refused again at once. Bounded by the memory of the documents and their plans, with fragments
- * expanded; a plan for a schema that a plugin sets lives no longer than the schema.
+ * Documents by their text, each parsed, validated and prepared once. Refused documents are kept too, so that the same text is
+ * refused again at once. The memory of the documents and their plans, with fragments expanded, is bounded. A plan for a schema
+ * that a plugin sets lives no longer than the schema.
  */
 export class Documents {
   readonly #options: DocumentCacheOptions;

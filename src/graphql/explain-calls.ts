@@ -21,7 +21,7 @@ export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   /** The path of the specification, with its parameters: ids are private. */
   readonly url: string;
   /**
-   * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
+   * `bank`: a REST call of its own; `joined`: a call in progress that an identical read shares; `cached`, `stale`: an
    * earlier answer; `loader`: an earlier read of this operation; `record`: a payment, answered from its
    * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly;
    * `pending`: a call for which the answer did not wait.

@@ -40,7 +40,7 @@ export class MutationEffects {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /** For an error's extensions: the payment's members, and `writes`. An operation has one payment at most. */
+  /** The extensions of an error: the payment's members, and `writes`. An operation has at most one payment. */
   get extensions(): Readonly<Record<string, unknown>> {
     return { ...this.#payment, ...(this.#writes.length === 0 ? {} : { writes: this.#writes }) };
   }

@@ -215,7 +215,7 @@ export class OperationContext
   /** The answer's extensions; undefined if there is nothing to report. */
   get extensions(): Readonly<Record<string, unknown>> | undefined {
     const { recorder } = this;
-    // In the order of the reads.
+    // The stale answers in the order of the reads.
     const stale: readonly StaleAnswer[] = this.#session?.stale ?? [];
     if (stale.length === 0 && recorder === null) return undefined;
     return {

@@ -149,8 +149,8 @@ function deliveryOf({ directives = [] }: SelectionNode, outer: Delivery): Delive
 }
 
 /**
- * When the fields are delivered that show the failure of each payment of an operation: userErrors, and payment { state }. By the
- * response names of the payments.
+ * For each payment of an operation, by its response name: when the fields that show its failure (`userErrors`, `payment { state
+ * }`) are delivered.
  */
 export function paymentDeliveries(
   schema: GraphQLSchema,
@@ -175,7 +175,7 @@ export function paymentDeliveries(
   return shown;
 }
 
-/** Visits the fields of an object; those of a named fragment once for each way in which it may be delivered. */
+/** Visits the fields of an object. The fields of a named fragment are visited once for each Delivery of the fragment. */
 function eachDeliveredField(fragments: Readonly<Record<string, FragmentDefinitionNode>>) {
   return function eachField(
     { selectionSet }: Pick<FieldNode, 'selectionSet'>,

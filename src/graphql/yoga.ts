@@ -73,7 +73,7 @@ export function createBankqlYoga(options: YogaOptions) {
       : answerOf(result, bankql);
   }
 
-  /** Errors: BAD_USER_INPUT for variables that do not fit, and for a request that may not ask for its calls. */
+  /** Errors: BAD_USER_INPUT for invalid variables, and for a request that may not ask for its calls. */
   function executeOperation(
     operation: ExecutableOperation,
     executed: GraphQLSchema,

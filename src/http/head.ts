@@ -96,7 +96,7 @@ export function placeOf(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  // Its path ends with that of the tools.
+  // The path ends with that of the tools.
   if (own === served.metadata) return 'resource metadata';
   if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
   const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');

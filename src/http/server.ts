@@ -16,7 +16,7 @@ export interface ServerOptions extends HandleOptions {
   readonly capacity: CapacityLimits;
   /** The callers, shared by this server and the bank's client (default: callers of this server alone). */
   readonly callers?: Callers | undefined;
-  /** As ListenOptions have them. */
+  /** See ListenOptions. */
   readonly writeDeadlineMs?: number | undefined;
   readonly isBehindProxy?: boolean | undefined;
   /** The time for which /ready answers 503 before the server stops listening, in milliseconds. */

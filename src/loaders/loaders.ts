@@ -96,7 +96,7 @@ const reads = Object.values<Operation>(operations)
   .filter((operation): operation is ReadableOperation => operation.kind === 'read')
   .map((operation) => [loaderName(operation), operation] as const);
 
-/** The loaders of one GraphQL operation. Each is made when it is first asked for. */
+/** The loaders of one GraphQL operation. Each loader is made at its first use. */
 class OperationLoaders {
   readonly session: LoaderSession;
   readonly isForUpdate: boolean;

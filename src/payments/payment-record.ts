@@ -106,7 +106,7 @@ export interface PaymentOutcome
   readonly state: Exclude<PaymentState, 'PENDING'>;
 }
 
-/** What a record has as long as nobody knows how its payment ended. */
+/** The values of a record until the outcome of its payment is known. */
 export const noOutcome = {
   answer: null,
   code: null,

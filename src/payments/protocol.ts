@@ -61,7 +61,7 @@ export const recordLost = {
   message: 'The payment may have been executed: its record was lost, and only a log names it.',
 } as const;
 
-/** The end of an attempt that executed nothing, after somebody may have been told that it may have been sent. */
+/** The end of an attempt that executed nothing, if a client may have been informed that it may have been sent. */
 const executedNothing = {
   state: 'REJECTED',
   answer: null,

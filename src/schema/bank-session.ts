@@ -101,8 +101,8 @@ export class BankSession implements LoaderSession, ReadLimits {
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed. Those for a record that turns out not to exist must
-   * not use up the calls of records that do: half of the calls are kept for those.
+   * Whether calls may be made before it is known that they are needed. Calls for a record that does not exist must not use up the
+   * calls of existing records, so half of the calls are reserved for these.
    */
   get hasEarlyCalls(): boolean {
     return this.#calls * 2 < this.#options.limits.restCalls;

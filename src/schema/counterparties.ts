@@ -151,7 +151,7 @@ interface ReadOtherAccount extends ViewIds {
 }
 
 /**
- * Whom a payment to this counterparty pays. The bank's interface does not say which of its values `to` takes. `to` holds the id of an
+ * The payee of a payment to this counterparty. The bank's interface does not say which of its values `to` takes. `to` holds the id of an
  * account and the code of a bank, so only the counterparty's `id` and its bank's code fit; an IBAN or a number does not, and `bank` may
  * be a name. If one of them is missing or ambiguous, the result is null: the money could go to somebody else.
  * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
@@ -160,7 +160,7 @@ export function payeeOf(other: ReadOtherAccount, context: ReadContext): null | P
   const accountId = unwrap(other.record.id);
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
-  // The whole list decides: in one that the bank has searched, another entry with the id may be missing.
+  // The whole list is needed: a list that the bank has searched may lack another entry with this id.
   return loadAll(other, context).then((list) => {
     const named = OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId });
     const isSameBank = (record: OtherAccountRecord) =>

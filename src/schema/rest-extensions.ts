@@ -12,8 +12,8 @@ import { operations } from '../contract/operations.ts';
 import { metaOf, recordFields } from '../contract/record.ts';
 
 /**
- * What a field is in REST: its extension `rest`, which docs/rest-developers.md and GraphiQL's panel show. It follows from the
- * contract and from the field's type. A field of which that is not true has it in its own `extensions`.
+ * The description of a field in REST: its extension `rest`, which docs/rest-developers.md and GraphiQL's panel show. It is
+ * derived from the contract and from the field's type. If a field differs from that, its own `extensions` contain it.
  */
 interface RestExtension {
   /** The bank operations that the field itself may call. If there are none, it costs no call. */

@@ -9,7 +9,7 @@ type Reading<Label extends string> =
   | Iterable<readonly [Readonly<Partial<Record<Label, string>>>, number]>;
 type Read<Label extends string> = () => Reading<Label> | Promise<Reading<Label>>;
 
-/** How the gauges of several workers are combined. */
+/** The way in which the gauges of several workers are combined. */
 type Aggregator = 'max' | 'min' | 'sum';
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];

@@ -103,7 +103,7 @@ export function createTelemetry(
   );
   const shed = counter(
     'bankql_requests_shed_total',
-    'What was refused because callers held too much, by what they held.',
+    'Requests that were refused because callers used too much, by resource.',
     { why: shedReasons },
   );
   const refused = counter('bankql_http_refusals_total', 'Requests refused for reasons of HTTP, by status.', {

@@ -176,7 +176,7 @@ export function createGraphQLMetrics(
   );
   readGauge(
     'bankql_document_cache_bytes',
-    'The memory of the documents that are kept until others take their room, about.',
+    'The approximate memory of cached documents.',
     () => documents.bytes,
   );
 

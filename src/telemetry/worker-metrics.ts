@@ -22,7 +22,7 @@ export function createWorkerMetrics(desired: number) {
     'Workers: as many as WORKERS asks for (desired), and those that serve and answer (running). Only with WORKERS.',
     ['state'],
   );
-  const crashes = counter('bankql_worker_crashes_total', 'Workers that ended without being told to.');
+  const crashes = counter('bankql_worker_crashes_total', 'Workers that ended unexpectedly.');
   const latest = new Map<number, MetricsSnapshot>();
   let ended: Promise<MetricsSnapshot> = Promise.resolve([]);
 

@@ -54,7 +54,7 @@ test('ten equal calls at two processes with one store, of which the first is kil
   expect(bank.payments).toHaveLength(1);
 });
 
-test('SIGHUP reads the folder anew; a bad one leaves a line, and the tools that there were', async () => {
+test('SIGHUP reloads the folder; an invalid one is logged, and the earlier tools stay', async () => {
   using tools = documentsFolder({ 'a.graphql': 'query A { __typename }' });
   await using bankql = await startProcess({ MCP_DOCUMENTS: tools.path });
   const names = async () => {

@@ -72,7 +72,7 @@ describe('with IDENTITY=jwt', () => {
   const atGraphQL = (headers: Record<string, string>) =>
     fetch(`${bankql.url}/graphql`, postOf({ query: '{ __typename }' }, headers));
 
-  test('a token is good at one of the two places: an agent cannot pay where nobody is asked', async () => {
+  test('a token is valid at only one of the two endpoints: an agent cannot pay where nobody is asked', async () => {
     for (const [aud, tools, graphql] of [
       [mcpUrl, 200, 401],
       [audience, 401, 200],
@@ -90,7 +90,7 @@ describe('with IDENTITY=jwt', () => {
     }
   });
 
-  test('a request without a good token learns where to get one', async () => {
+  test('the answer to a request without a valid token says where to get one', async () => {
     const none = await atTools({});
     expect(none.status).toBe(401);
     expect(none.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadataUrl}"`);
@@ -238,7 +238,7 @@ describe('the limits of the door', () => {
   });
 });
 
-test('each request has one line in the log, which names the tool and tells asked from not agreed, and has nothing of what was sent', async () => {
+test('each request has one line in the log, which names the tool, distinguishes asked from not agreed, and contains nothing of the request', async () => {
   await using agents = await startAgents();
   const given = { input: { ...input('77.31'), description: 'the purpose of it' } };
   const asked = await call(agents.url, 'Pay', given);

@@ -16,7 +16,7 @@ import {
 const paid = (result: Parameters<typeof answerOf>[0]) => answerOf(result).data.makeTransaction;
 
 describe('a payment', () => {
-  test('is sent only after the person agreed, once, whoever repeats the call', async () => {
+  test('is sent only after the person agreed, once, however often the call is repeated', async () => {
     await using agents = await startAgents();
     const given = { input: input() };
     const asked = await call(agents.url, 'Pay', given);

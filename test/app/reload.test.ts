@@ -14,14 +14,14 @@ async function linesOf(sources: Parameters<typeof createReload>[1]) {
 const good = async () => {};
 const bad = () => Promise.reject(new Error('it is empty'));
 
-test('a reload names what was read again, and what was not', async () => {
+test('a reload names the files that were reloaded, and those that were not', async () => {
   expect(await linesOf({ level: good, documents: bad, keys: null })).toMatchObject([
     { level: 50, what: 'documents', reason: 'it is empty' },
     { level: 30, reloaded: ['level'], msg: 'SIGHUP: reloaded' },
   ]);
 });
 
-test('if nothing could be read again, no line says that something was', async () => {
+test('if nothing could be reloaded, no line says that something was', async () => {
   const lines = await linesOf({ level: bad, documents: bad });
   expect(lines.map(({ msg }) => msg)).toEqual(
     Array.from({ length: 2 }, () => 'SIGHUP: not reloaded, the previous one stays in use'),

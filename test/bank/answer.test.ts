@@ -163,7 +163,7 @@ describe('what keeps the contract is given as it is', () => {
   });
 });
 
-describe('habits are taken for what they mean, and reported', () => {
+describe('a bank’s own forms are interpreted, and reported', () => {
   /** The values that are read from an answer, its drifts, and whether the whole answer matches the contract. */
   const drifting = (operation: Operation, text: string) => {
     const drift: Drift[] = [];

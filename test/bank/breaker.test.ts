@@ -428,7 +428,7 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([]);
   });
 
-  test('is what failed and what was slow together, whatever its status, and why it opens is what there was more of', () => {
+  test('counts failed and slow calls together, whatever the status, and reports the more frequent kind', () => {
     for (const [failures, slow, reason] of [
       [6, 4, 'failed'],
       [4, 6, 'slow'],

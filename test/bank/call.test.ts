@@ -19,7 +19,7 @@ const read = sampleCalls.getCustomer;
 const customer = (customerId: string) => ({ ids: { bankId: 'B', customerId }, credentials: canaries });
 
 describe('a place at the gate', () => {
-  test('is free as soon as the call that has it is cancelled, although the bank has not answered', async () => {
+  test('is free as soon as its call is cancelled, although the bank has not answered', async () => {
     const { bank, client } = await connect(hang, { connections: 1 });
     const leaving = new AbortController();
     const left = readFrom(client, getCustomer, customer('left'), {
@@ -187,7 +187,7 @@ test('a second attempt that was not sent is not reported as sent, although the f
   ]);
 });
 
-test('a call that is over leads to nothing of its caller or its operation', async () => {
+test('a call that is over refers to nothing of its caller or its operation', async () => {
   const { call, result } = handled();
   const controller = controllerOf();
   call.onRequestStart(controller);

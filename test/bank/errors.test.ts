@@ -98,7 +98,7 @@ describe('what the bank says', () => {
   });
 
   // The part that is cut off may be pages of white space, and a secret may be 25 times as long as its replacement.
-  test('does not give away a part of a credential that a cut goes through', async () => {
+  test('does not reveal a part of a credential at the cut', async () => {
     const { subscriptionKey } = canaries;
     for (const at of [10_000 - subscriptionKey.length, 10_000 - 20, 10_000 - 12, 10_000 - 1, 10_000]) {
       const message = `no${' '.repeat(at - 2)}${subscriptionKey} ${'x'.repeat(100)}`;
@@ -141,7 +141,7 @@ describe('an answer of a gateway in front of the bank', () => {
     },
   );
 
-  test('about the operator’s subscription key is not the caller’s fault, and has its own words', async () => {
+  test('about the operator’s subscription key is not the caller’s fault, and has its own message', async () => {
     const gateways = new GatewayAnswers({ hasOperatorKey: true });
     const read = await failure(sampleCalls.getCustomer, reply(401, refusedKey), gateways);
     expect(read.error.extensions).toMatchObject({ code: 'BANK_ERROR', status: 401, retryable: false });

@@ -74,7 +74,7 @@ describe('at most', () => {
     expect(entered.at(-1)).toBe('caller21');
   });
 
-  test('half are of callers of one peer whom nobody vouches for, however many names they claim', () => {
+  test('half are for the unverified callers of one address, however many names they send', () => {
     const { gate, entered, ask } = gateOf(8);
     for (let nth = 0; nth < 20; nth++) ask(`claimed-${nth}-`, { operation: `op-${nth}`, peer: '192.0.2.1' });
     expect(gate.held).toBe(4);
@@ -103,7 +103,7 @@ describe('at most', () => {
     expect(gate.held).toBe(4);
   });
 
-  test('one call goes where one at a time may, anybody’s', () => {
+  test('if only one call may run at a time, any caller’s may', () => {
     const { gate, ask } = gateOf(1);
     ask('a');
     expect(gate.held).toBe(1);
@@ -225,7 +225,7 @@ describe('if too many calls wait', () => {
     expect(refused).toEqual(['c4 of c']);
   });
 
-  test('a joined call is refused for the greedy caller only', () => {
+  test('a shared call is refused only for the greedy caller', () => {
     const { entered, refused, ask, join, leave } = gateOf(1, 4);
     ask('first');
     times(2, () => ask('greedy'));

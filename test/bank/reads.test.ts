@@ -377,7 +377,7 @@ describe('a long answer', () => {
     expect(kept).toEqual([[length], [length]]);
   });
 
-  test('fails the reader whose budget has no room for it, and no other', async () => {
+  test('fails only the reader whose budget is exceeded', async () => {
     const client = clientWith({ publicCacheTtlMs: 0 });
     bank.otherwise({ body: long('a') });
     const full = { keep: () => false };
@@ -390,7 +390,7 @@ describe('a long answer', () => {
     expect(bank.calls).toHaveLength(1);
   });
 
-  test('is not read to its end if it leaves no room for others; short answers always have room', async () => {
+  test('is not read to its end if it leaves no memory for others; short answers are always read', async () => {
     const client = clientWith({ publicCacheTtlMs: 0, arrivingBytes: 1_000_000 });
     bank.otherwise(({ path }) => ({ body: path.endsWith('/branches') ? long('a') : { email: 'a@b' } }));
     await expect(read(client, {})).rejects.toMatchObject({ code: 'OVERLOADED' });

@@ -177,7 +177,7 @@ describe('a client that is closed', () => {
     expect(bank.connections()).toBe(0);
   });
 
-  test('ends what is under way: a read is unavailable, the outcome of a write is unknown', async () => {
+  test('ends calls in progress: a read is unavailable, the outcome of a write is unknown', async () => {
     await using bank = await startFaultyBank();
     const client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const failures = Promise.all([failedCall(read, client), failedCall(change, client)]);
@@ -199,7 +199,7 @@ describe('a credential that nobody checked', () => {
 });
 
 describe('connections', () => {
-  test('a write takes one of its own and closes it; reads keep theirs', async () => {
+  test('a write opens a connection and closes it; reads keep theirs', async () => {
     const { bank, client } = await connect();
     const run = async (sample: SampleCall) => {
       // A connection that was just used is free again after one iteration of the event loop.

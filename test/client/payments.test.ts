@@ -348,7 +348,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
 });
 
 describe('while nobody answers', () => {
-  test('it may have been executed; the key finds its end later', async () => {
+  test('it may have been executed; its outcome can be found by the key later', async () => {
     const storage = createStorage();
     const down = openPage(() => 'answer', storage, { patienceMs: 0 }).payments;
     const outcome = await down.pay('draft', Transfer, { input });
@@ -644,7 +644,7 @@ describe('without crypto', () => {
     vi.stubGlobal('crypto', undefined);
   });
 
-  test('it takes the keys that it is given, and pays without any other new feature of the platform', async () => {
+  test('it uses the given keys, and pays without any other new feature of the platform', async () => {
     for (const name of ['navigator', 'structuredClone', 'DOMException']) vi.stubGlobal(name, undefined);
     const send = async () => done;
     const payments = createPayments({ storage: createStorage(), send, randomId: () => 'a key of its own' });

@@ -58,7 +58,7 @@ test('the viewer is the login with the sandbox bank; of another bank the operato
   expect(textsOf({ ...real, VIEWER_CUSTOMER_ID: 'c-{provider}' })).toEqual(['c-{provider}', null]);
 });
 
-test('of what all workers may take on, each gets its share; what is one caller’s is not shared out', () => {
+test('limits for all workers are divided among them; limits of one caller are not', () => {
   const given = { ...real, STATE_URL: 'sqlite:s.db', BANK_CONNECTIONS: '65' };
   const { workers, server, bankLimits } = readConfig(
     { ...given, WORKERS: '4' },

@@ -125,7 +125,7 @@ test('a file of variables that cannot be read is named', () => {
   );
 });
 
-test('a setting of an earlier version stops the start with what holds instead, and without its value', () => {
+test('a setting of an earlier version stops the start with its replacement, and without its value', () => {
   for (const name of ['LOG_LEVEL_FILE', 'COMPRESSION_FILE'])
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       new RegExp(`^${name}=… cannot be used: this setting left: `),

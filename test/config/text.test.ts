@@ -108,7 +108,7 @@ describe('HOST is a name or an address', () => {
   );
 });
 
-describe('a setting is checked with what decodes it later', () => {
+describe('a setting is checked with the function that decodes it later', () => {
   test.each([
     `http://:${'token'}@proxy.example`,
     `http://user:${'p%25ss'}@proxy.example:3128`,

@@ -128,7 +128,7 @@ test('invalid JSON stays invalid', () => {
   for (const text of texts) expect(() => parseExactJson(text), text).toThrow(SyntaxError);
 });
 
-test('a text that is cut, or holds a part twice, is read as JSON.parse reads it', () => {
+test('a text that is cut off, or contains a part twice, is read as JSON.parse reads it', () => {
   const text = '{"a":", \\"amount\\":1,","amount":1.10,"b":[{ "amount" : -2.50e3 }],"c":"x"}';
   fc.assert(
     fc.property(fc.nat(text.length), fc.nat(text.length), (from, to) => {

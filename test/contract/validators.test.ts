@@ -16,7 +16,7 @@ test('validators.generated.ts is what `npm run contract` prints', () => {
   expect(file).toBe(generateValidators(rows));
 });
 
-test('a shape that nothing says how to check is not printed', () => {
+test('a shape without a generated check is not printed', () => {
   const row = { ...operations.getCustomer, answer: z.object({ email: z.string().min(1) }) };
   expect(() => generateValidators([row])).toThrow('string at v.email');
   const strict = { ...operations.getCustomer, answer: z.strictObject({}) };

@@ -109,7 +109,7 @@ describe('a sandbox bank', () => {
     );
   });
 
-  test('is not taken for the bank by who forgot to name it', async () => {
+  test('is not used as the bank if the operator forgot to name one', async () => {
     expect(await runCommand(['doctor'])).toMatchObject({
       code: 0,
       output: expect.stringMatching(/^BANK_BASE_URL names no bank: this checks the embedded sandbox bank/),
@@ -188,7 +188,7 @@ describe('a sandbox bank', () => {
     expect(lines.at(-2)).toMatch(name === 'hang' ? / calls .* no answer/ : `: ${all - 1} ok,`);
   });
 
-  test('a bank that is not there: no answer to anything', async () => {
+  test('a bank that is unreachable: no answer to anything', async () => {
     const sandbox = await startSandbox({ port: 0 });
     await sandbox.close();
     const { code, lines, of } = await examine(sandbox.url);

@@ -159,7 +159,7 @@ describe('examples/mobile-bff', () => {
       expect(await page.getByLabel('PIN').isVisible()).toBe(false);
     }
 
-    test('a transfer whose page is opened anew before its end is made once, and its end is told', async () => {
+    test('a transfer whose page is reloaded before its end is made once, and its outcome is shown', async () => {
       const page = await open('alice');
       await page.getByText('€4,305.80').waitFor();
       const { promise, resolve: answer } = Promise.withResolvers<void>();
@@ -186,7 +186,7 @@ describe('examples/mobile-bff', () => {
     });
 
     // bob reached his limit above, perhaps a moment ago.
-    test('a transfer of unknown outcome is known in another tab too, after its own was closed', async () => {
+    test('a transfer of unknown outcome is shown in another tab, after its own was closed', async () => {
       const page = await open('carol');
       bankql.bank.recorder.otherwise(async (call) => {
         const reply = await bankql.bank.forward(call);

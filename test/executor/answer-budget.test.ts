@@ -147,7 +147,7 @@ test('entries that fail where null may not be count once, with the list that the
   expect(result.errors).toHaveLength(1);
 });
 
-test('a query whose client has left is worked for no longer', async () => {
+test('work for a query stops when its client has left', async () => {
   const query = '{ late(count: 200) { items { items { items { items { name } } } } } }';
   const limits = { values: 1_000_000, bytes: 1_000_000_000 };
   expect((await run(query, limits)).errors).toBeUndefined();
@@ -190,7 +190,7 @@ describe('while they take long', () => {
       for (const { errors } of await asked) expect(errors).toBeUndefined();
       expect(resolved).toBe(count * 300 * 27);
       expect(turns).toBeGreaterThanOrEqual(4);
-      // Work is a list of three entries.
+      // The unit of work is a list of three entries.
       expect(most).toBeLessThanOrEqual(60);
     },
   );
@@ -212,14 +212,14 @@ describe('while they take long', () => {
     expect(most).toBe(64 * 30);
   });
 
-  test('a list that fails between two pieces is completed no further', async () => {
+  test('a list that fails while it waits is completed no further', async () => {
     const query = '{ items(count: 3000) { mustLate name } }';
     const { data, errors } = await run(query, { values: 1_000_000, bytes: 1_000_000_000 });
     expect([data, errors?.length]).toEqual([{ items: null }, 1]);
     expect(resolved).toBeLessThan(3000);
   });
 
-  test('a list whose later piece fails is null, as if it had been completed at once', async () => {
+  test('a list that fails after a wait is null, as if it had been completed at once', async () => {
     const query = '{ items(count: 3000) { name } some(count: 3000, failing: 2000) { name } }';
     const answer = await run(query, { values: 1_000_000, bytes: 1_000_000_000 });
     expect(answer.data?.some).toBeNull();

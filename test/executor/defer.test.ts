@@ -73,7 +73,7 @@ test('in the form of 2022 each fragment has all its fields, and none is executed
   expect(resolved).toHaveLength(6);
 });
 
-test('a fragment in a fragment is announced with what it is a part of', async () => {
+test('a fragment in a fragment is announced with its outer fragment', async () => {
   const results = await resultsOf(
     '{ item { name ... @defer { slow item { ... @defer(label: "in") { slow } } } } }',
   );

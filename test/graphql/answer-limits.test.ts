@@ -286,7 +286,7 @@ describe('a bounded result', () => {
       },
     );
 
-  test('a result of which no JSON can be made is INTERNAL, and no exception', () => {
+  test('a result that cannot be serialized is INTERNAL, and not an exception', () => {
     const ring: Record<string, unknown> = {};
     ring.ring = ring;
     for (const broken of [ring, { n: 1n }]) {
@@ -300,7 +300,7 @@ describe('a bounded result', () => {
     }
   });
 
-  test('its JSON may have so many bytes in UTF-8, and none more', () => {
+  test('its JSON may have this number of bytes in UTF-8, and no more', () => {
     // {"data":{"t":"…"}} has 17 bytes without its text.
     const body = (text: string) =>
       JSON.parse(String(serialize(resultOf({ t: text }), 'application/json').body));

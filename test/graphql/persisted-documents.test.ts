@@ -301,7 +301,7 @@ describe('documents are asked for by their ids', () => {
     expect(bank.calls).toHaveLength(1);
   });
 
-  test('a text is served as ever, also one that is in the manifest', async () => {
+  test('a text is still served, even one that is in the manifest', async () => {
     expect((await post({ query: '{ __typename }' })).status).toBe(200);
     expect((await post({ query: branches, extensions: hashed('unknown') })).status).toBe(200);
     expect(await (await post({})).text()).toContain('BAD_USER_INPUT');

@@ -100,7 +100,7 @@ test('a plugin that sets a schema for each request has each of them executed', a
     expect(await labelFor(role)).toEqual({ bank: { account: { label: role } } });
 });
 
-test('a plugin that extends the context with the names of bankql’s own members harms nothing', async () => {
+test('a plugin that extends the context with names of bankql’s members has no effect on them', async () => {
   const names = ['session', 'caller', 'operation', 'budget', 'defaults', 'credentials', 'payments', 'lists'];
   const seenByResolver: unknown[] = [];
   const added = Object.fromEntries(names.map((name) => [name, `the plugin’s ${name}`]));
@@ -143,7 +143,7 @@ test('the parameters that a plugin sets are those that are executed', async () =
   expect((await executed.ask('{ __typename }')).data).toEqual(answer('from execute'));
 });
 
-test('a plugin that replaces the document has this one executed, with bankql’s limits', async () => {
+test('a plugin may replace the document, which is executed with bankql’s limits', async () => {
   await using fixture = await withPlugins({
     onParse: ({ setParsedDocument }) => setParsedDocument(parsed),
   });

@@ -250,7 +250,7 @@ async function statusesOf(
   return statuses;
 }
 
-test('one key that is written down in 20 ways is one caller', async () => {
+test('20 spellings of one key are one caller', async () => {
   const names = ['subscription-key', 'subscription%2Dkey', '%73ubscription-key', 'subscriptio%6E-key'];
   const statuses = await statusesOf((n) => [
     `/graphql?a=${n}&${names[n % 4]}=${n % 2 === 0 ? key : key.replace('Z', '%5A')}`,
@@ -259,7 +259,7 @@ test('one key that is written down in 20 ways is one caller', async () => {
   expect(statuses).toEqual(Array(18).fill(503));
 });
 
-test('one token that is written down in 20 ways is one caller', async () => {
+test('20 spellings of one token are one caller', async () => {
   const signer = await createKey('ES256', 'k');
   await using issuer = await startIssuer(signer);
   const token = await sign(signer, claims());

@@ -128,7 +128,7 @@ describe('over a socket', () => {
     return answered.slice(answered.indexOf('\r\n\r\n') + 4);
   }
 
-  test('a body is read in whatever pieces it comes', async () => {
+  test('a body is read in any number of chunks', async () => {
     await using fixture = await startServerFixture();
     fixture.bank.otherwise(() => ({ body: { branches: [] } }));
     const body = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });

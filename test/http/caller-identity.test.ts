@@ -89,7 +89,7 @@ describe('who is counted as one caller', () => {
     expect(one?.group).toBe(one?.name);
   });
 
-  test('a name that nobody has proven is its peer’s, and uses up nothing of its owner’s', () => {
+  test('an unverified name counts for its network address, and uses up nothing of its owner’s', () => {
     const [one, other] = ['peer 1', 'peer 2'].map((peer) => identityOf(complete, peer, false));
     expect(one?.name).not.toBe(other?.name);
     expect([one?.group, other?.group]).toEqual(['peer 1', 'peer 2']);
@@ -98,7 +98,7 @@ describe('who is counted as one caller', () => {
     expect(invented?.group).toBe(one?.group);
   });
 
-  test('no claim can be spelled like a proven name', () => {
+  test('no unverified name can be spelled like a verified one', () => {
     const proven = identityOf(complete, 'peer 1', true)?.name ?? '';
     const spelled = identityOf(['Auth-ID', proven.replaceAll('\n', ' ')], 'peer 1', false);
     expect(spelled?.name.startsWith('claim ')).toBe(true);
@@ -106,7 +106,7 @@ describe('who is counted as one caller', () => {
   });
 });
 
-test('a token is one caller’s however it is written down', () => {
+test('every spelling of a token is the same caller’s', () => {
   const token = 'e30.YQ.AQ';
   const written = [
     ['Authorization', `Bearer ${token}`],

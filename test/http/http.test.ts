@@ -212,7 +212,7 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
   });
 
-  test('a URL whose bytes are no UTF-8 is refused', async () => {
+  test('a URL whose bytes are not UTF-8 is refused', async () => {
     const answer = await fetch(`${fixture.url}?query={__typename}&operationName=%ff`);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({
@@ -220,7 +220,7 @@ describe('what GraphQL over HTTP asks of a server', () => {
     });
   });
 
-  test('an empty documentId is none', async () => {
+  test('an empty documentId counts as absent', async () => {
     const answer = await fetch(`${fixture.url}?query={__typename}&documentId=`);
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
   });
@@ -434,7 +434,7 @@ describe('caches', () => {
   const get = (query: string, headers: Record<string, string> = {}) =>
     fetch(`${fixture.url}?${new URLSearchParams({ query })}`, { headers: { ...credentials, ...headers } });
 
-  test('a GET of public data alone may be kept by anybody', async () => {
+  test('the answer to a GET of public data alone may be cached by anybody', async () => {
     const { headers } = await get(branches);
     expect(headers.get('cache-control')).toBe('public, max-age=60');
     expect(headers.get('vary')).toBe(

@@ -208,7 +208,7 @@ test('a link whose fields are all deferred is read before it is delivered', asyn
   });
 });
 
-test('a client that leaves is worked for no longer, and its calls are cancelled', async () => {
+test('work for a client that has left stops, and its calls are cancelled', async () => {
   fixture.bank.on(accountCall, () => 'hang');
   const reading = await read(query);
   await reading.next();
@@ -218,7 +218,7 @@ test('a client that leaves is worked for no longer, and its calls are cancelled'
   expect(fixture.server.held.unread).toBe(0);
 });
 
-test('a payment is told in the first result, whatever its payload defers', async () => {
+test('the first result contains a payment’s outcome, whatever its payload defers', async () => {
   fixture.bank.otherwise(({ path }) =>
     path.endsWith('/make-transaction') ? { body: { id: 'T1' } } : 'hang',
   );
@@ -351,7 +351,7 @@ test('a hundred fragments are pending at most: the fields of others are delivere
   });
 });
 
-test('a part for which there is no room fails, whichever it is', async () => {
+test('a part that exceeds the memory fails, whichever it is', async () => {
   const { ended, observer } = noting();
   await using crowded = await startServerFixture({ capacity: capacityLimits({ unread: 20_000 }), observer });
   const long = { ...account, label: 'x'.repeat(30_000) };

@@ -118,7 +118,7 @@ describe('with a token', () => {
     expect(given.fixture.bank.calls).toHaveLength(2);
   });
 
-  test('it is refused once its key is gone, also if nobody reloads the keys', async () => {
+  test('it is refused once its key is removed, even without a reload of the keys', async () => {
     await using given = await open();
     const token = await sign(given.first);
     expect([await given.ask(token), await given.ask(token)]).toEqual([200, 200]);

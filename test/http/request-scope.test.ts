@@ -45,7 +45,7 @@ test('an error that nobody caught is logged while its request is worked for, als
   expect(told).toEqual(['logged one', 'failed two']);
 });
 
-test('it fails a request that nobody works for', async () => {
+test('it fails a request whose work has ended', async () => {
   const { told, reject } = startRequest(Promise.resolve());
   await turns();
   expect(await reject('one')).toBe(true);

@@ -227,7 +227,7 @@ describe('while the bank is away', () => {
     expect(result.extensions?.stale).toHaveLength(1);
   });
 
-  test('a mutation is told nothing of before', async () => {
+  test('a mutation gets no cached data', async () => {
     bank.behave(byLine(bank, { branches, customers: reply(200, '{"bank_id":["BANK"]}') }));
     const bankql = await bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
     await ask(bankql, query);

@@ -74,7 +74,7 @@ function send({
   return written;
 }
 
-test('a POST’s answer may be kept by nobody', () => {
+test('the answer to a POST may not be cached', () => {
   expect(send({ request: { method: 'POST', headers: {} } })).toEqual([
     {
       status: 200,
@@ -120,7 +120,7 @@ test('what takes the place of a GET’s answer of public data is not kept', () =
   ]);
 });
 
-test('room is reserved for a long answer, and none for a short one', () => {
+test('memory is reserved for a long answer, and none for a short one', () => {
   const lengths: number[] = [];
   const reserveRoom = (bytes: number) => lengths.push(bytes) > 0;
   const request = { method: 'POST', headers: {} };

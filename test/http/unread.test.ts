@@ -55,7 +55,7 @@ const ask = async ({ url }: ServerFixture, body = short, caller = 'another') => 
   return { response, text: await response.text() };
 };
 
-test('answers that nobody reads are held up to a bound; after the deadline all is let go of', async () => {
+test('answers that no client reads use bounded memory, which is released after the deadline', async () => {
   await using fixture = await start({
     capacity: capacityLimits({ unread: 15 * megabyte }),
     writeDeadlineMs: 4000,
@@ -79,7 +79,7 @@ test('answers that nobody reads are held up to a bound; after the deadline all i
   expect((await ask(fixture)).text).toBe('{"data":{"bank":{"branches":{"totalCount":50}}}}');
 });
 
-test('a request is 503 while the bound is reached, and an answer that has no more room is 503 too', async () => {
+test('a request is 503 while the bound is reached, and so is an answer for which no memory is left', async () => {
   await using fixture = await start({ capacity: capacityLimits({ unread: 15 * megabyte }) });
   const socket = askAndLookAway(fixture);
   await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
@@ -156,7 +156,7 @@ test('a mutation gets its long answer, whatever others leave unread', async () =
   expect(fixture.bank.calls).toHaveLength(1);
 });
 
-test('a client that takes longer than the deadline, and always takes something, is told all', async () => {
+test('a client that takes longer than the deadline, but always reads something, gets the whole answer', async () => {
   await using fixture = await start({ writeDeadlineMs: 1500 });
   const socket = askAndLookAway(fixture);
   let bytes = 0;

@@ -29,7 +29,7 @@ test('the callers that one peer claims have one peer, for as long as anything ho
   expect(callers.find(self('peer')).peer).toBeNull();
 });
 
-test('a caller is known while a call of it waits at a gate or is in progress, also without a request, and its peer with it', () => {
+test('a caller and its network address are known while a call waits at a gate or is in progress, even without a request', () => {
   const callers = new Callers();
   const gate = new Gate({ max: 1, maxWaiting: 10 });
   const callOf = (countedAs: Caller): GateEntry => ({

@@ -40,7 +40,7 @@ function open(limits: Parameters<typeof capacityLimits>[0]) {
   return { capacity, shed, holding, admit, admitted };
 }
 
-test('a caller may hold what is free up to its cap, and what a request gives back others can take', () => {
+test('a caller may use free resources up to its cap, and others can use what a request releases', () => {
   const { admit, capacity, shed } = open({ requests: 3, requestsPerCaller: 2 });
   const first = admit('noisy');
   expect([first.why, admit('noisy').why, admit('noisy').why]).toEqual([null, null, 'requests of the caller']);
@@ -204,7 +204,7 @@ describe('over a socket', () => {
     expect(shed).toEqual(['requests']);
   });
 
-  test('one caller’s many requests leave room for another’s', async () => {
+  test('many requests of one caller leave capacity for another’s', async () => {
     const release = holdBank();
     const { server } = fixture;
     const noisy = ask('noisy');
@@ -220,7 +220,7 @@ describe('over a socket', () => {
     expect(shed).toEqual(['requests of the caller']);
   });
 
-  test('a client that leaves makes room', async () => {
+  test('a client that leaves frees its memory', async () => {
     const { bank, server } = fixture;
     bank.otherwise(() => 'hang');
     const leaving = new AbortController();

@@ -16,7 +16,7 @@ const inMegabytes = (heap: number) => {
   return { ...Object.fromEntries(bytes), built: (these.builtValues * valueBytes) / megabyte };
 };
 
-test('a usual heap has room for all, and only the answers being built take more of a larger one', () => {
+test('a usual heap is enough for all limits, and only answers that are being built use more of a larger one', () => {
   const most = {
     documentBytes: 64,
     publicCacheBytes: 32,
@@ -30,7 +30,7 @@ test('a usual heap has room for all, and only the answers being built take more 
   expect(limitsOf(2048 * megabyte)).toMatchObject({ requests: 256, sockets: 16_384 });
 });
 
-test('a small heap is shared out: all that is kept in it, when it is full, is less than half', () => {
+test('the limits that depend on a small heap use less than half of it together', () => {
   const small = inMegabytes(192);
   expect(small).toEqual({
     documentBytes: 12,
@@ -62,7 +62,7 @@ test('they are in force, and a test may have others', () => {
   });
 });
 
-test('each is shown with its unit, and with the part of the heap that it is', () => {
+test('each is printed with its unit, and with its part of the heap', () => {
   const rows = new Map(
     limitRows(limitsOf(192 * megabyte)).map(({ name, value, rule }) => [name, [value, rule]]),
   );

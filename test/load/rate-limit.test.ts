@@ -202,7 +202,7 @@ describe('in front of a bank', () => {
       expect(bank.calls).toHaveLength(3);
     });
 
-    test('one that is wrong costs nothing', async () => {
+    test('an invalid one costs nothing', async () => {
       await start({ calls: 1, seconds: 60 });
       const wrong = [
         pay(''),

@@ -83,7 +83,7 @@ test('the time of what a piece resumes counts as its own', async () => {
   expect(await slicesOf(2)).toBe('resumed other other | second |');
 });
 
-test('a piece that takes longer than a slice is not interrupted; each iteration has one at least', async () => {
+test('work that takes longer than a slice is not interrupted; each iteration runs at least one step', async () => {
   const { begin, useUp, slicesOf } = createSlices();
   useUp();
   void begin('a', 200);

@@ -91,8 +91,8 @@ test('an answer that comes after the lease is the truth, for its client and for 
   expect(bank.payments).toHaveLength(1);
 });
 
-describe('a process that was suspended until its lease had ended', () => {
-  test('does not begin to send, and its key is used up if somebody was told that it may have been sent', async () => {
+describe('a process that was suspended until after its lease', () => {
+  test('does not begin to send, and its key is used up if a client was informed that it may have been sent', async () => {
     const { bank, hooks, ask, move } = await setUp();
     const told: Told[] = [];
     hooks.whenStored = async () => {

@@ -220,7 +220,7 @@ describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name'
     },
   );
 
-  test('is what it was after a restart, and nothing is sent', async () => {
+  test('is unchanged after a restart, and nothing is sent', async () => {
     expect(answered.size).toBe(cases.length);
     await patient.stop('SIGKILL');
     await using second = await startProcess(environment());

@@ -82,7 +82,7 @@ test('a record says which request and which process sent the payment, who asked,
   });
 });
 
-test('a changed path in the address of the bank leaves earlier payments what they were', async () => {
+test('a changed path in the bank’s address does not change earlier payments', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise({ body: { id: 'TX' } });
   const store = createMemoryStore({ retentionMs: 86_400_000 });

@@ -63,7 +63,7 @@ test('docs/architecture.md shows the protocol as it is', () => {
   expect(page).toContain(`\`\`\`mermaid\n${protocolDiagram()}\n\`\`\``);
 });
 
-test('a key that may have been told as unknown never becomes free, whatever happens until its end is too old', () => {
+test('a key that may have been reported as unknown becomes free only after the retention of its outcome', () => {
   const reached = new Set<KeyState>(['LEASE_OVER', 'UNKNOWN']);
   for (const state of reached)
     for (const [, event] of protocolEvents)

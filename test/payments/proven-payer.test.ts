@@ -119,7 +119,7 @@ test.each(kinds)(
   },
 );
 
-test('a record made without a proven identity, as by an earlier version, is its customer’s, and is never sent again', async () => {
+test('a record of an unverified caller, as of an earlier version, belongs to its customer, and is never sent again', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise({ body: { id: 'TX' } });
   const store = await openStore(`sqlite:${join(folder, 'claimed')}`, {

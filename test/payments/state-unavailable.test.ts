@@ -85,7 +85,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     expect(bank.of('earlier')).toHaveLength(1);
   });
 
-  test('an answer of the bank is told, and recorded when it is back; nothing is sent again', async () => {
+  test('the client gets the bank’s answer, which is recorded when the store is back; nothing is sent again', async () => {
     const giveBack = takeAwayBeforeTheAnswer(accept);
     const told = await payWhenBack(bankql.url, 'between');
     const trackId = bank.of('between')[0]?.trackId;
@@ -99,7 +99,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     expect(bank.of('between')).toHaveLength(1);
   });
 
-  describe('a process that is told to end before it could record an answer', () => {
+  describe('a process that has to end before it could record an answer', () => {
     const lostLines = (process: BankqlProcess) =>
       logLines(process.output(), 'the payment store lacks an outcome');
 

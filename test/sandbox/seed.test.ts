@@ -123,7 +123,7 @@ describe('five lives', () => {
     expect(messages(database, 'yuki').all).toEqual([]);
   });
 
-  test('one shares an account, and one owes money', () => {
+  test('one customer shares an account, and one owes money', () => {
     expect(accountTable(database).get('family-joint')?.owners).toEqual(['alice', 'carol']);
     expect(Number(accountTable(database).get('omar-current')?.balance?.amount)).toBeLessThan(0);
   });

@@ -75,7 +75,7 @@ test('a kind of metadata that the bank does not know is refused with those that 
   expect((await call('getTransaction', ids)).text).toBe(before);
 });
 
-test('a transaction keeps what the bank posted: its metadata is replaced, and who acted on it', async () => {
+test('a transaction keeps the bank’s values: only its metadata and the people who acted on it are replaced', async () => {
   const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comments' };
   const before = await recordOf('getTransaction', ids);
   const balance = await balanceOf(call, 'alice-current');

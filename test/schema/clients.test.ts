@@ -10,7 +10,7 @@ const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'ut
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
 const namesIn = (text = '') => [...text.matchAll(/'(\w+)'/g)].map(([, name]) => name).sort();
 
-test('Apollo is told the possible types of every interface and union', () => {
+test('Apollo gets the possible types of every interface and union', () => {
   const [, said = ''] = /possibleTypes: \{([\s\S]*?)\n {2}\},/.exec(page) ?? [];
   const told = [...said.matchAll(/(\w+): \[([^\]]*)\]/g)].map(([, name, of]) => [name, namesIn(of)]);
   const possible = types.filter(isAbstractType).map((type) => [
@@ -23,7 +23,7 @@ test('Apollo is told the possible types of every interface and union', () => {
   expect(told).toEqual(possible);
 });
 
-test('graphcache is told every type without an id, except those that it knows by their names', () => {
+test('graphcache gets every type without an id, except those that it knows by name', () => {
   const [, said] = /Object\.fromEntries\(\s*\[([\s\S]*?)\]/.exec(page) ?? [];
   const keyless = types.filter(
     (type) =>

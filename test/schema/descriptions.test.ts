@@ -31,6 +31,6 @@ test('a description is one sentence, but for those of scalars', () => {
   expect(long).toEqual([]);
 });
 
-test('a description says what a thing is: what it costs, and its name in REST, are in the extensions of fields', () => {
+test('a description says what a thing is; its cost and its name in REST are in the extensions of fields', () => {
   expect(described.filter(({ text }) => /\bREST\b|\b[Cc]osts?\b/.test(text))).toEqual([]);
 });

@@ -115,7 +115,7 @@ describe('@skip and @include with variables', () => {
   });
 });
 
-test('an argument with variables is what it would be without looking ahead', async () => {
+test('an argument with variables has the same value as without looking ahead', async () => {
   const { lines } = await run(
     `query Q($id: ID!, $tx: ID = "T9", $filter: OtherAccountFilter, $n: Int) {
       bank {

@@ -348,7 +348,7 @@ describe('another record than the requested one', () => {
     expect(fixture.bank.lines()).toEqual([it.get, it.get]);
   });
 
-  test('is not found where only another bank’s account has the id: it is neither shown nor written', async () => {
+  test('is not found if only another bank’s account has the id: it is neither shown nor written', async () => {
     const fixture = serveCase(account);
     fixture.bank.on(account.get, { body: { accounts: [{ ...own, id: 'X' }, foreign] } });
     expect(failuresOf(await fixture.update('number: "new"'))).toEqual(['updateAccount NOT_FOUND']);

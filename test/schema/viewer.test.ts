@@ -62,7 +62,7 @@ describe('viewer', () => {
     expect(fixture.bank.lines()).toEqual([]);
   });
 
-  test('is known at another bank too, with what is the caller’s there', async () => {
+  test('is known at another bank too, with the caller’s data there', async () => {
     await using fixture = await start('{auth-id}', '{auth-id}-current');
     const { data, errors } = await fixture.ask<object, object>(
       '{ viewer(bankId: "OTHER") { customer { bankId } messages { totalCount } accounts { totalCount } } }',
@@ -239,7 +239,7 @@ describe('an account of a list', () => {
     };
   }
 
-  test('is what links back to it lead to, for no call, with all that the list has of it and nothing else', async () => {
+  test('is the target of links back to it, without a call, with exactly the values that the list has', async () => {
     await using fixture = await startWith(inList('A'), inList('B', { swift_bic: null, balance: {} }));
     const shown = 'account { id label swiftBic balance { amount } }';
     const { data, errors } = await fixture.in(`${shown.slice(10, -2)}

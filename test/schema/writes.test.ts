@@ -180,7 +180,7 @@ describe('a write', () => {
     expect(JSON.stringify(result).includes('said')).toBe(status >= 400 && status < 500);
   });
 
-  test('keeps its Track-ID, and what is sound of its answer, if a value of it is broken', async () => {
+  test('keeps its Track-ID, and the valid part of its answer, if a value is invalid', async () => {
     bank
       .on(`PUT ${root}/customers/C`, { body: { legal_name: true, email: 'e' } })
       .on(`PUT ${root}/branches/B`, { body: { name: 'n' } })

@@ -4,7 +4,7 @@ import { explore, faults } from './interleavings.ts';
 /** The clients of one process pay twice, that of the other once. The lease of the first attempt may end. */
 const limits = { asks: [2, 1], ticks: 3 } as const;
 
-test('in every order of what two processes, a store and a bank do, one payment is executed, and what clients are told stays true', () => {
+test('in every order of the steps of two processes, a store and a bank, one payment is executed, and every answer to a client stays true', () => {
   const { violation, path, worlds, states, messages } = explore(limits);
   expect({ violation, path }).toEqual({ violation: null, path: [] });
   expect(worlds).toBeGreaterThan(100_000);

@@ -213,7 +213,7 @@ describe('the metrics of workers', () => {
     });
   });
 
-  test('no count falls when a worker ends: what it counted stays, and its gauges go', async () => {
+  test('no count decreases when a worker ends: its counts stay, and its gauges are removed', async () => {
     const metrics = createWorkerMetrics(2);
     for (let generation = 1; generation <= 3; generation++) {
       const worker = createWorker();
@@ -247,7 +247,7 @@ describe('the metrics of workers', () => {
     expect(valuesOf(await metrics.text(0))).toMatchObject({ 'requests_total{outcome="ok"}': 3 });
   });
 
-  test('a worker that ends before it told anything changes nothing; crashes are counted', async () => {
+  test('a worker that ends before it reported metrics changes nothing; crashes are counted', async () => {
     const metrics = createWorkerMetrics(2);
     metrics.retire(7);
     metrics.onCrash();

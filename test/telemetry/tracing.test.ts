@@ -242,7 +242,7 @@ test('a trace is recorded unless the caller, the sampler or a switch of OpenTele
   expect(await recorded({ OTEL_TRACES_EXPORTER: 'none' })).toBe(false);
 });
 
-test('a collector that is away holds nothing up', async () => {
+test('an unavailable collector delays nothing', async () => {
   answerAll();
   const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   await traced(environment, async (url) => {

@@ -8,7 +8,7 @@ import { type BankWords, fold } from './payment-words.ts';
 
 /** The values in an answer to a payment: texts, ids, decimals, times and links. */
 
-/** The payment as it was sent. */
+/** The payment that was sent. */
 export interface Sent
   extends Pick<PaymentRecord, 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'> {
   /** Null in `bankql payments explain`, which explains answers without a payment. */
@@ -43,16 +43,16 @@ export function decimal(text: string): string | null {
   return `${sign}${whole}.${fraction}`;
 }
 
-/** Whether a value is the one that was sent; null if one of them is missing. */
+/** Whether a value equals the one that was sent; null if one of them is missing. */
 export function isSame(value: unknown, own: string | null, read: Read): boolean | null {
   const text = scalarOf(value);
   if (own == null || isEmptyText(value)) return null;
   return text !== null && read(text) !== null && read(text) === read(own);
 }
 
-/** Longer texts are no ids: the record would not hold them. */
+/** The maximum length of an id, because the record cannot store longer ones. */
 const maxReceipt = 4000;
-/** Names of statuses that are no success, such as `BAD_REQUEST`. */
+/** The names of HTTP statuses that mean no success, such as `BAD_REQUEST`. */
 const errorNames: ReadonlySet<string> = new Set(
   Object.entries(STATUS_CODES).flatMap(([code, name = '']) => (Number(code) < 400 ? [] : [fold(name)])),
 );
@@ -76,13 +76,15 @@ interface ReceiptOptions {
   readonly bankWords: BankWords;
 }
 
-/** The ids of a request that a bank may repeat, in whatever text. */
+/** The ids of a request. A bank may repeat them in any text. */
 export const sentIds = ({ bankId, accountId, toBankId, toAccountId, others }: Sent): (string | null)[] => [
   ...[bankId, accountId, toBankId, toAccountId],
   ...others,
 ];
 
-/** Whether a value is an id, or a list of ids, that the bank has chosen: not one that was sent, and not one of the operator's words. */
+/**
+ * Whether a value is an id, or a list of ids, that the bank has chosen: it was not sent, and is not one of the operator's words.
+ */
 export function isReceipt(
   value: unknown,
   { sent, bankWords }: ReceiptOptions,
@@ -96,7 +98,7 @@ export function isReceipt(
   });
 }
 
-/** The specification has several `transaction_ids` in one text. */
+/** The specification allows several `transaction_ids` in one text. */
 export const isReceiptMember = (folded: string, value: unknown, options: ReceiptOptions): boolean =>
   words.receiptName.test(folded) &&
   isReceipt(
@@ -112,12 +114,18 @@ const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-
 const aheadMs = 5 * 60_000;
 const easternmostMs = 14 * hourMs;
 const westernmostMs = 12 * hourMs;
-/** A record that was created longer before the request is an earlier payment's: banks that notice a duplicate answer with it. */
+/**
+ * The maximum age of a record relative to the request. An older record is an earlier payment: banks that detect a duplicate
+ * answer with it.
+ */
 const maxAgeMs = 48 * hourMs;
 
 const isDay = (day: string) => new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(-2));
 
-/** Whether a value is a real date that is not in the future. `since`: nor longer before this time than `maxAgeMs`. */
+/**
+ * Whether a value is a real date that is not in the future. With `since`, it must not be earlier than `since` by more than
+ * `maxAgeMs`.
+ */
 export function isPast(value: unknown, now: number, since = Number.NEGATIVE_INFINITY): boolean {
   const [, day, time = '00:00', zone] = dateTime.exec(scalarOf(value) ?? '') ?? [];
   if (day === undefined || !isDay(day)) return false;
@@ -129,7 +137,7 @@ export function isPast(value: unknown, now: number, since = Number.NEGATIVE_INFI
 /** A date in the forms of docs/real-banks.md. */
 const anyDate = /^(\d{4}-\d\d-\d\d)(?:[T ]?[\d:.,Z+-]*(?: ?(?:UTC|GMT))?(?:\[[\w/+-]+\])?)$/i;
 
-/** Whether a date, also one in the future, may be this payment's; null if the value is no date. */
+/** Whether a date, even one in the future, may belong to this payment; null if the value is not a date. */
 export function isOwnDate(value: unknown, since: number): boolean | null {
   const [, day] = anyDate.exec(scalarOf(value) ?? '') ?? [];
   if (day === undefined || !isDay(day)) return null;
@@ -140,7 +148,7 @@ const isAddress = (value: unknown) => typeof value === 'string' && /^(?:https?:\
 export const isLink = (value: unknown): boolean =>
   isAddress(value) || (isObject(value) && Object.keys(value).length === 1 && isAddress(value.href));
 
-/** Whether all links have one of these names; others lead to a step that is missing. */
+/** Whether all links have one of these names. Other links lead to a step that is still missing. */
 export function areLinks(links: unknown, names: readonly string[]): boolean {
   const isLinkName = (name: unknown) => typeof name === 'string' && names.includes(fold(name));
   return Array.isArray(links)

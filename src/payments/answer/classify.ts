@@ -33,7 +33,7 @@ interface PaymentVerdict {
   readonly isAccepted: boolean;
   /** The deviations of the answer from the contract, as in docs/real-banks.md. */
   readonly drifts: readonly (keyof typeof responseDrifts)[];
-  /** Why the answer is UNKNOWN, if its shape or its texts are not known. */
+  /** Why the answer is UNKNOWN, if bankql does not know its shape or its texts. */
   readonly unknown?: UnknownAnswer | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface StrangeAnswer extends UnknownAnswer {
 }
 
 interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'> {
-  /** The answers of gateways in front of the bank (default: those that are known without settings). */
+  /** The answers of gateways in front of the bank (default: those that bankql knows without settings). */
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
   readonly isRefusalOfReads?: ((response: Answered) => boolean) | undefined;
@@ -66,9 +66,9 @@ interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
-/** Without 409: the bank may have executed the payment before. */
+/** 409 is not one of them, because the bank may have executed the payment before. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
-/** With these, a gateway or bank may refuse a request before it reads the payment. */
+/** The statuses with which a gateway or bank may refuse a request before it reads the payment. */
 const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 
 export function classifyPaymentResponse(response: Answered, given: ClassifyOptions): PaymentVerdict {
@@ -77,7 +77,7 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   const isLong = response.body.length > maxErrorLength;
   const read = { bankWords, isLong, isEntry: false, stated: null, now: given.now ?? Date.now() };
   const options = { ...given, ...read };
-  // In another charset the same bytes may say something else.
+  // In another charset, the same bytes may have another meaning.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
   if (status >= 200 && status < 300) return classifySuccess(response, said, options);
@@ -109,7 +109,7 @@ function classifySuccess(
   const { operation, bankWords, secrets } = options;
   const found = isTaught(bankWords) ? readPaths(said, options) : readSuccess(said, options);
   const { meaning, names } = found;
-  // An operator who names the place of the status knows what the bank means by 202.
+  // If the operator has configured the path of the status, the operator knows what the bank means by 202.
   const isDone = meaning === 'done' && (doneStatuses.has(status) || bankWords.statusPath !== undefined);
   const isWhole = said.kind !== 'unreadable' && said.kind !== 'repeated';
   const isSilent = status === 202 && isWhole && !speaksOfFailure(said.value, options);
@@ -126,7 +126,7 @@ function classifySuccess(
   };
 }
 
-/** At most this many names are reported, each cut to this length. */
+/** The maximum number of reported names, and the length to which each is cut. */
 const maxNames = 20;
 const maxNameLength = 60;
 const bounded = (names: readonly string[]) =>
@@ -134,7 +134,7 @@ const bounded = (names: readonly string[]) =>
     .slice(0, maxNames)
     .map((name) => name.slice(0, maxNameLength).replaceAll(/[\p{C}\s]+/gu, ' '));
 
-/** The settings that would make bankql understand a success. */
+/** The settings with which bankql would understand a success. */
 function hintFor({ kind, value }: AnswerBody, names: readonly string[]): string {
   if (kind === 'repeated') return 'none: a name occurs twice in one object';
   const isWord = typeof value === 'string' || names.some((name) => words.statusName.test(fold(name)));

@@ -3,7 +3,7 @@ import { type About, type Fact, factsIn } from './facts.ts';
 import * as words from './payment-words.ts';
 import { type Meaning, meaningOf } from './payment-words.ts';
 
-/** Members that bankql does not know cannot decide, but they may say that another member is wrong. */
+/** Members that bankql does not know prove nothing, but they may contradict other members. */
 
 /** A text, a number or a boolean. */
 const plain = (value: unknown): string =>
@@ -14,7 +14,7 @@ const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(valu
 const isNoFailure = (value: unknown): boolean =>
   isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));
 
-/** Whether anything in an object or a list speaks against an outcome. */
+/** Whether anything in an object or a list contradicts an outcome. */
 export function contradicts(members: object, outcome: Meaning, about: About): boolean {
   const isOpen = ({ name }: Fact) => outcome === 'rejected' || !words.failureName.test(name);
   return factsIn(members, isOpen).some((fact) => isAgainst(fact, outcome, about));
@@ -30,10 +30,10 @@ function isAgainst({ name, value }: Fact, outcome: Meaning, { bankWords, sent }:
     if (words.successName.test(name)) return isYes(value);
     return (isStatus && meaning === 'accepted') || (!isOwn && words.speaksOfExecution(text, bankWords));
   }
-  // A word that is neither yes nor that of a success may be a no in any language.
+  // A word that means neither yes nor success may mean no in some language.
   const isOtherWord = /^\p{L}+$/u.test(text) && !isYes(value) && meaning !== 'done';
   if (words.successName.test(name) && (isNo(value) || isOtherWord)) return true;
-  // Zero is the code of a success in some banks.
+  // Some banks use zero as the code of a success.
   if (isStatus && isNo(value) && text !== '0') return true;
   if ((isStatus || words.codeName.test(name)) && /^[45]\d\d$/.test(text)) return true;
   return !isOwn && words.speaksAgainst(text, outcome, bankWords);

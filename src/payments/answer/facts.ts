@@ -25,22 +25,22 @@ import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
 /**
- * What an answer says: a value at a place. The places that are known are those of the contract's records and of the request that was
- * sent, and those in payment-words.ts. A known place does not make its value known: the rules below read it.
+ * A fact in an answer: a value at a place. The known places are those of the contract's records, of the request that was sent,
+ * and of payment-words.ts. A value at a known place is not necessarily known: the rules below check it.
  */
 export interface Fact {
-  /** The names on the way, as the bank writes them. */
+  /** The names that lead to the value, as the bank writes them. */
   readonly path: readonly string[];
-  /** The folded name. An entry of a list has that of the list. */
+  /** The folded name. An entry of a list has the name of the list. */
   readonly name: string;
-  /** The folded names on the way, such as `details_value_amount`: no folded name has a `_`. */
+  /** The folded names that lead to the value, such as `details_value_amount`. A folded name contains no `_`. */
   readonly place: string;
   readonly value: unknown;
 }
 
 const root: Omit<Fact, 'value'> = { path: [], name: '', place: '' };
 
-/** The facts in an object or a list. `isOpen`: whether those inside a member take its place. */
+/** The facts in an object or a list. `isOpen`: whether the facts inside a member replace the member's own fact. */
 export const factsIn = (
   value: object,
   isOpen: (fact: Fact) => boolean,
@@ -57,19 +57,22 @@ export const factsIn = (
 const isFilled = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !isEmptyContainer(value);
 
-/** The facts in a record, and in the records that the contract has in it. Some banks write an object in place of its id: docs/real-banks.md. */
+/**
+ * The facts in a record, and in the records that it contains according to the contract. Some banks send an object instead of its
+ * id: docs/real-banks.md.
+ */
 export const recordFacts = (record: object): Fact[] =>
   factsIn(record, ({ place, value }) => {
     const isOpen = places.get(place) === isRecord || /^(?:thisaccount|otheraccount|challenge)$/.test(place);
     return isOpen && isObject(value);
   });
 
-/** A Transaction has its id on the outside and its status in its details. */
+/** A Transaction has its id at the top level and its status in its details. */
 const isStatusPlace = (place: string) => words.statusName.test(place) || place === 'details_status';
 /** Whether a member is a code or a text in which a bank says why. */
 const isReasonName = (place: string) => words.reasonName.test(place) || words.textName.test(place);
 
-/** What a record is read with. */
+/** The context in which a record is read. */
 export interface About {
   readonly operation: Operation;
   readonly bankWords: BankWords;
@@ -98,7 +101,7 @@ export const meaningsIn = (facts: readonly Fact[], about: About): (Meaning | nul
 type Rule = (value: unknown, about: About) => boolean;
 
 const isRecord: Rule = (value) => isObject(value);
-/** Whether a free text of the bank stands beside a status, and says nothing about the outcome. */
+/** Whether a free text of the bank comes with a status, and says nothing about the outcome. */
 const isFreeText: Rule = (value, about) => {
   if (about.stated === null) return false;
   const text = scalarOf(value);
@@ -112,7 +115,7 @@ const isFreeText: Rule = (value, about) => {
 };
 const isOwnTime: Rule = (value, { sent }) => isEmptyText(value) || isOwnDate(value, sent.createdAt) === true;
 
-/** The places of a record of the contract, each with the rule for its kind. */
+/** The places of a record of the contract, each with the rule for its kind of value. */
 const placesOf = (record: z.ZodObject, at = ''): [string, Rule][] =>
   recordFields(record).flatMap(({ rest, type, also }): [string, Rule][] => {
     const place = at + fold(rest);
@@ -132,7 +135,7 @@ const places: ReadonlyMap<string, Rule> = new Map([
   ...['challenge_challengetype', 'type', 'self', 'links'].map(asText),
 ]);
 
-/** What was sent, and where an answer repeats it. */
+/** The values that were sent, and the places where an answer repeats them. */
 const repetitions = [
   ['accountId', /^(?:thisaccount(?:_(?:account)?id)?|(?:(?:body_)?from_)?accountid)$/, idText],
   ['bankId', /^(?:(?:body_)?from_|thisaccount_)?bankid$/, bankCode],
@@ -142,7 +145,7 @@ const repetitions = [
   ['currency', /^(?:(?:body_|details_)?value_)?currency$/, idText],
 ] as const;
 
-/** What was sent that stands at a place, and whether it is the same; null if one of them has no value. */
+/** The value that was sent for a place, and whether the answer's value equals it; null if one of them is missing. */
 export function repetitionAt({ place, value }: Fact, sent: Sent) {
   const [what, , read] = repetitions.find(([, pattern]) => pattern.test(place)) ?? [];
   if (what === undefined) return null;
@@ -155,25 +158,25 @@ const description: Rule = (value, about) =>
   isEmptyText(value) ||
   (about.sent.description ? value === about.sent.description : about.isEntry && isFreeText(value, about));
 
-/** The places whose values say more than their kind. */
+/** The rules for places where the kind of value is not enough. */
 const rules: readonly (readonly [RegExp, Rule])[] = [
   [/^(?:body_)?description$/, description],
   [/^details_description$/, (value, about) => description(value, { ...about, isEntry: true })],
-  // Who stopped a payment contradicts its success.
+  // The person who stopped a payment contradicts its success.
   [
     /^details_(?:cancelled|paused)by/,
     (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),
   ],
   [/^type$/, (value) => typeof value === 'string' && words.requestTypes.has(fold(value))],
   [/^self$/, isLink],
-  // Beside no status, a link to the status is there to be asked.
+  // Without a status, a link to the status means that it still has to be queried.
   [/^links$/, (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status'])],
 ];
 
-/** What was sent, and links: beside these, a receipt decides without a status. */
+/** The places that repeat the request, and links: with only these beside it, a receipt decides without a status. */
 const besideReceipt = /^(?:amount|currency|description|from|to|value|body|self|links)(?:_|$)/;
 
-/** Whether a fact is understood. */
+/** Whether bankql understands a fact. */
 export function isKnown(fact: Fact, about: About): boolean {
   const { path, place, value } = fact;
   const { stated, operation, sent } = about;
@@ -188,7 +191,7 @@ export function isKnown(fact: Fact, about: About): boolean {
   if (stated === null && !besideReceipt.test(place)) return false;
   const kind = places.get(place);
   if (kind === undefined) return isKnownReason(place, scalarOf(value) ?? '', about);
-  // Values that were not sent, or that the bank leaves empty, are known only with a status.
+  // Values that were not sent, or that the bank leaves empty, are known only if there is a status.
   const isRepeated = repetitionAt(fact, sent)?.isSame;
   return isRepeated ?? (rules.find(([pattern]) => pattern.test(place))?.[1] ?? kind)(value, about);
 }

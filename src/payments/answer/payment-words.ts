@@ -52,34 +52,34 @@ export const bankWordsOf = (
 });
 export const noBankWords: BankWords = bankWordsOf([], []);
 
-/** The meaning of a value by the operator's lists. */
+/** The meaning of a value according to the operator's lists. */
 export const taughtMeaning = (text: string, { done, rejected }: BankWords): Meaning | undefined =>
   done.has(foldValue(text)) ? 'done' : rejected.has(foldValue(text)) ? 'rejected' : undefined;
 
-/** The meaning of a status; null if the word is not known. The operator's words go first. */
+/** The meaning of a status; null if the word is unknown. The operator's words take precedence. */
 export function meaningOf(text: string, words: BankWords, isRequest: boolean): Meaning | null {
   const word = foldValue(text);
   if (isRequest && requestWords.has(word)) return taughtMeaning(text, words) ?? 'done';
   return taughtMeaning(text, words) ?? statusWords.get(word) ?? null;
 }
 
-/** Folded names of members that banks write beside those of the contract. */
+/** Folded names of members that banks send in addition to those of the contract. */
 export const receiptName = /^(?:id|uuid|(?:transaction|payment|transfer)id|transactionids)$/;
 export const statusName = /^(?:transaction|payment|transfer)?(?:status|state|result|outcome)$/;
 export const creationName =
   /^(?:created(?:at|on|date|time)?|creation(?:date|time|datetime|timestamp)|datecreated)$/;
-/** The names of a refusal, and those beside a status. */
+/** The names of members of a refusal, and of members that come with a status. */
 export const codeName = /^(?:code|status|statuscode)$/;
 export const textName = /^(?:message|title|detail)$/;
 export const reasonName = /^(?:code|message|reason)$/;
 export const timeName = /^(?:time|timestamp|date|datetime)$/;
 export const requestIdName = /^(?:x?request|correlation|trace|track)id$/;
-/** Names that mean a failure if they have a value, and names that mean a failure if they are `false`. */
+/** Names of members that mean a failure if they have a value; then names that mean a failure if they are `false`. */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =
   /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
 
-/** The types of Open Bank Project's transaction requests. The contract does not say them. */
+/** The types of Open Bank Project's transaction requests, which are not in the contract. */
 export const requestTypes =
   setOf(`SANDBOX_TAN ACCOUNT ACCOUNT_OTP COUNTERPARTY SEPA FREE_FORM SIMPLE CARD TRANSFER_TO_PHONE
   TRANSFER_TO_ATM TRANSFER_TO_ACCOUNT TRANSFER_TO_REFERENCE_ACCOUNT SEPA_CREDIT_TRANSFERS INSTANT_SEPA_CREDIT_TRANSFERS
@@ -89,21 +89,21 @@ export const requestTypes =
 const emptyWords = setOf(
   'error errors err fail failure fault exception null nil none nan undefined unknown invalid n/a false true',
 );
-/** Words with which a text says that a payment was not executed, or is not any more. */
+/** Words of a text that says that a payment was not executed, or was undone. */
 const noWords = setOf(`no not ko nok nack nak never cannot unable without impossible bad wrong missing
   wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
   reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
   AM05 DUPL`);
 const isNoWord = (word: string): boolean => noWords.has(fold(word));
-/** Words with which a text says that a payment still waits. */
+/** Words of a text that says that a payment is still pending. */
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
 );
-/** Whether a word may be no receipt, id or free text in an answer that decides. */
+/** Whether a word excludes that its text is a receipt, an id or a free text in an answer that decides. */
 export const isTellingWord = (word: string): boolean =>
   emptyWords.has(fold(word)) || isAgainst(word, 'done', noBankWords);
 
-/** In a folded text or id, these speak of a failure. They are many more than the phrases: to doubt is safe. */
+/** Parts of a folded text or id that suggest a failure. They are many more than the phrases, because it is safe to doubt. */
 const failureInText = new RegExp(
   `${failureName.source}|timeout|timedout|badrequest|unavailable|unsuccess|insufficient|exceed|invalid|forbidden|unsupported
   |unauthori[sz]ed|nosuch|doesnotexist|amount(?:mustbe|hastobe)|limit(?:reached|usedup)|too(?:low|high|large|small)
@@ -118,24 +118,24 @@ const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 /** The words of a text. The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
 export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
 
-/** Longer texts are not read, so that they may say anything. */
+/** The maximum length of a text that is read. A longer text may say anything. */
 const maxRead = 4000;
 
-/** Whether a text, or a part of it, is that of a failure or a denial or, for an outcome that is done, of a pending payment. */
+/** Whether a text, or a part of it, suggests a failure or a denial or, if the outcome is done, a pending payment. */
 export function speaksAgainst(said: string, outcome: Meaning, words: BankWords): boolean {
   if (taughtMeaning(said, words) === 'done') return false;
   if (said.length > maxRead) return true;
   if (!/\p{L}/u.test(said)) return taughtMeaning(said, words) === 'rejected';
   const text = said.replaceAll(uuid, '');
   const single = wordsOf(text);
-  // Also across signs, as in `account.closed`.
+  // The words are also joined across signs, as in `account.closed`.
   const joined = [single, wordsOf(withoutFillers(text))].map((parts) => fold(parts.join('')));
   if (joined.some((each) => failureInText.test(each))) return true;
   const pairs = single.slice(1).map((word, index) => `${single[index]} ${word}`);
   return [text, ...clausesOf(text), ...single, ...pairs].some((part) => isAgainst(part, outcome, words));
 }
 
-/** Whether a text says that a payment was executed: by a word of success in a text without a no, or by one of a duplicate. */
+/** Whether a text says that a payment was executed: it contains a word of success and no negation, or a word for a duplicate. */
 export function speaksOfExecution(said: string, words: BankWords): boolean {
   if (taughtMeaning(said, words) === 'rejected') return false;
   if (said.length > maxRead) return true;
@@ -154,7 +154,7 @@ function isAgainst(part: string, outcome: Meaning, words: BankWords): boolean {
 
 const clausesOf = (text: string): string[] => text.split(/[.:;,]/).filter((clause) => clause.trim() !== '');
 
-/** The reasons for a refusal, as whole clauses, and as codes such as INSUFFICIENT_FUNDS. docs/operate.md has the same. */
+/** The reasons for a refusal, as whole clauses, and as codes such as INSUFFICIENT_FUNDS. docs/operate.md has the same list. */
 export const phrases =
   `insufficient funds, insufficient balance, not enough balance, balance too low, account not found, account does not exist,
   payee not found, beneficiary not found, resource not found, not found, unknown account, account closed, account blocked,
@@ -197,7 +197,9 @@ const withoutFillers = (text: string): string =>
 /** Longer texts are no phrases. */
 const maxText = 1000;
 
-/** What a text or a code says in a refusal. `taught`: the operator lists it. `neutral`: only that the request failed. */
+/**
+ * The meaning of a text or a code in a refusal. `taught`: the operator lists it. `neutral`: it says only that the request failed.
+ */
 export type Reason = 'taught' | 'reason' | 'neutral' | 'unknown';
 
 export const isReason = (reason: Reason): boolean => reason === 'taught' || reason === 'reason';

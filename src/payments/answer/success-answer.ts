@@ -141,6 +141,6 @@ function pathsOf({ path, value }: Fact): string[] {
   return parts.length === 0 ? [pathOf({ path })] : parts.map((part) => pathOf({ path: [...path, part] }));
 }
 
-/** Whether an object, or a value that is none, speaks of a failure. */
+/** Whether a value, or any member of an object, suggests a failure. */
 export const speaksOfFailure = (value: unknown, about: About): boolean =>
   about.isLong || contradicts(isObject(value) ? value : { value }, 'accepted', about);

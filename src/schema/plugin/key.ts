@@ -8,7 +8,7 @@ import type { Listed } from './list-item.ts';
 
 /** Keys: what identifies a record, and where the parts of a key come from. */
 
-/** The types of a kind of records. */
+/** The TypeScript types of a kind of records. */
 export interface BankTypes {
   /** The ids that a link needs. */
   Ids: object;

@@ -230,7 +230,7 @@ describe('two workers over one store', () => {
     expect(named).toEqual(expect.arrayContaining(frozen));
   });
 
-  test('SIGUSR2 puts new ones in their place: nothing is refused, and a payment that is under way ends', async () => {
+  test('SIGUSR2 replaces the workers: no request is refused, and a payment in progress ends', async () => {
     const before = workersOf(bankql);
     const arrived = Promise.withResolvers<() => void>();
     bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
@@ -253,7 +253,7 @@ describe('two workers over one store', () => {
     expect(withMessage(bankql, 'the payment store is away')).toEqual([]);
   });
 
-  test('SIGTERM to all of them, as a terminal sends it, lets what is under way end, and the exit code is 0', async () => {
+  test('SIGTERM to all processes, as from a terminal, lets requests in progress end, and the exit code is 0', async () => {
     const arrived = Promise.withResolvers<() => void>();
     bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
     const paid = payToTheEnd(bankql.url, transfer('draining'));
@@ -291,7 +291,7 @@ test('under new connections a worker that is killed is replaced each time, all o
   await stopAgain();
 });
 
-describe('if the primary is killed, its workers complete what is under way, and end', () => {
+describe('if the primary is killed, its workers complete requests in progress, and end', () => {
   /**
    * Sends a payment for each key, which the bank holds back.
    * Shape: a function that lets the payments end, and waits for the end of all processes.
@@ -352,7 +352,7 @@ describe('if the primary is killed, its workers complete what is under way, and 
 });
 
 describe('a worker that is killed while it ends', () => {
-  test('in a stop is named in the log, and the others end what is under way: the exit code is 1', async () => {
+  test('during a stop is named in the log, and the others end their requests: the exit code is 1', async () => {
     await using bankql = await startProcess(environment());
     const { arrived, answer: answerPayment } = hold(bank);
     const paid = pay(bankql.url, transfer('killed-in-a-stop')).catch(() => null);
@@ -412,7 +412,7 @@ test('a process that cannot be created is not waited for by a stop', async () =>
   expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
 });
 
-test('a worker whose outcome the store does not take says so, its primary goes on, and ends with 1', async () => {
+test('a worker that cannot store an outcome logs it, and its primary continues, and ends with 1', async () => {
   const given = environment({ [storeTimeoutVariable]: '500' });
   await using bankql = await startProcess(given);
   const arrived = Promise.withResolvers<() => void>();

@@ -4,7 +4,7 @@ import { runCommand } from '../../support/run-command.ts';
 const explain = (answer: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
   runCommand(['payments', 'explain', ...answer], { environment });
 
-test('an answer that is not known is told with what becomes of the key, and the setting that helps', async () => {
+test('for an unknown answer, the output says what becomes of the key, and names the setting that helps', async () => {
   const { code, output } = await explain(['200 {"data":{"id":"T"}}']);
   expect(code).toBe(1);
   expect(output).toContain(

@@ -91,7 +91,7 @@ describe('list', () => {
     expect(await idsOf('--account', 'nobody')).toEqual([]);
   });
 
-  test('hands a terminal no commands that a client has written', async () => {
+  test('prints no terminal commands that a client has written', async () => {
     const toAccountId = '\u001b]0;x\u0007\u009b2J\u202e\n';
     await operated.pay(500, { id: id(9), accountId: 'a-9', toAccountId });
     for (const args of [[], ['--json']]) {

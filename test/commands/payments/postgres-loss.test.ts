@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await begin('a')).toBeNull();
   });
 
-  test('a server that is not there is told without the password', async () => {
+  test('the error for an unreachable server does not contain the password', async () => {
     const url = `postgres://ops:${'s3cret'}@127.0.0.1:1/pay`;
     const { code, errors } = await operate(['list'], { url });
     expect(code).toBe(1);

@@ -207,7 +207,7 @@ describe('backup', () => {
   });
 });
 
-test('a URL that cannot be used is told without its password', async () => {
+test('the error for an invalid URL does not contain its password', async () => {
   const url = 'redis://ops:s3cret@:99999/x';
   const { code, errors } = await operate(['list'], { url });
   expect(code).toBe(1);

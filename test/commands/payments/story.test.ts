@@ -87,7 +87,7 @@ test('a command that writes to the store ends by itself', async () => {
   });
 });
 
-test('a reader that has seen enough is no error', async () => {
+test('a reader that closes the pipe is not an error', async () => {
   const STATE_URL = `sqlite:${join(folder, 'many.db')}`;
   await inStore(STATE_URL, (store) =>
     Promise.all(

@@ -68,7 +68,7 @@ describe('rotation', () => {
     expect(await statusOf(bankql, fresh)).toBe(200);
   });
 
-  test('a token with a made-up key does not keep those of a new key out', async () => {
+  test('a token with a made-up key does not prevent the fetch of a new key', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now });
     expect(await statusOf(bankql, old)).toBe(200);
@@ -178,7 +178,7 @@ describe('rotation', () => {
     expect(await statusOf(bankql, fresh)).toBe(401);
   });
 
-  test('a set has its number only once it is in use: what an earlier one verified is not remembered as its own', async () => {
+  test('a key set gets its number when it is in use: tokens that an earlier set verified are verified again', async () => {
     const { now, pass } = clock();
     const number = Promise.withResolvers<number | null>();
     const keys = createJwks({
@@ -359,7 +359,7 @@ describe('a set with entries that are no usable keys', () => {
       expect(bankql.log.join('')).not.toContain(part ?? 'no key');
   });
 
-  test('a set with only such entries is no set: tokens cannot be verified, and the earlier set stays in use', async () => {
+  test('a set with only such entries is not used: tokens cannot be verified, or the earlier set stays in use', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now, refreshMs: 10, maxAgeMs: 10, pauseMs: 0 });
     answering(JSON.stringify({ keys: [null, {}] }));
@@ -397,7 +397,7 @@ describe('a token without a key’s name', () => {
     expect(bank.calls).toHaveLength(2);
   });
 
-  test('is told of its claims only by the key that fits', async () => {
+  test('its claims are reported only if its key fits', async () => {
     issuer.keys = [fresh.jwk, old.jwk];
     await using bankql = await start();
     const sign = (key: IssuerKey) =>

@@ -40,7 +40,7 @@ async function storeThatGoesAway() {
   return { store, state };
 }
 
-describe('a payment that was sent, and is asked for again while the store is away', () => {
+describe('a payment that was sent, and is repeated while the store is unavailable', () => {
   test('is refused without a word that it was not sent', async () => {
     const { store, state } = await storeThatGoesAway();
     await using fixture = await startBankqlFixture({ store });

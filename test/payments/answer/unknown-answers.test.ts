@@ -89,7 +89,7 @@ describe('an answer to a payment that is not known', () => {
     expect((await kinds()).length).toBeLessThan(110);
   });
 
-  test('is logged once for each shape, and only so many shapes are', () => {
+  test('is logged once for each shape, up to a maximum number of shapes', () => {
     const lines: string[] = [];
     const logger = pino({}, { write: (line: string) => lines.push(line) });
     const telemetry = createTelemetry(logger, logger);

@@ -45,7 +45,7 @@ beforeEach(() => {
   loss = null;
 });
 
-test('every call goes through as it is, and its time is told', async () => {
+test('every call is passed on unchanged, and its time is reported', async () => {
   const driver = openDriver();
   expect(await insert(driver, 'a')).toMatchObject({ version: 'v-1' });
   expect(await driver.compareAndSet('a', 'v-1', changed('v-2'))).toBe(true);
@@ -60,7 +60,7 @@ test('every call goes through as it is, and its time is told', async () => {
 });
 
 describe('an outage', () => {
-  test('is told once, and again when it is over, with how long it was', async () => {
+  test('is reported once, and again when it is over, with its duration', async () => {
     const driver = openDriver();
     broken = everything;
     for (let n = 0; n < 5; n++) await expect(insert(driver, `${n}`)).rejects.toThrow(StoreUnavailable);

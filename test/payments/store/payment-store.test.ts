@@ -66,7 +66,7 @@ async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Ma
   return made;
 }
 
-describe('a beginning of which it is not known whether it was stored', () => {
+describe('an insertion that may or may not have been stored', () => {
   /** Begins a payment whose insertion has an uncertain result: `insert` decides what happens to the row. */
   async function beginUncertainly(insert: (made: Made, row: NewRow) => unknown): Promise<Made> {
     const made = setUp({ uncertainMs: 5_000 });
@@ -87,7 +87,7 @@ describe('a beginning of which it is not known whether it was stored', () => {
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('is looked for until it can no longer be stored', async () => {
+  test('is searched for until it can no longer be stored', async () => {
     const late = Promise.withResolvers<void>();
     const made = await beginUncertainly(({ database }, row) => {
       void late.promise.then(() => database.insert(row));
@@ -121,7 +121,7 @@ describe('a beginning of which it is not known whether it was stored', () => {
     expect(await made.store.find(id)).toEqual(stored({ trackId: 'again' }));
   });
 
-  test('is an end, not a release, once somebody was told that it may have been sent', async () => {
+  test('is an end, not a release, once a client was informed that it may have been sent', async () => {
     const made = await beginUncertainly(({ database }, row) => database.insert(row));
     now += lease;
     expect(await made.store.find(id)).toMatchObject({ state: 'UNKNOWN' });
@@ -205,7 +205,7 @@ describe('an outcome that cannot be written', () => {
     expect(await begin(made, { trackId: 'again' })).toBeNull();
   });
 
-  test('is tried again and again by drain, for so long at most, and told after close if it is left', async () => {
+  test('is retried by drain for a limited time, and reported after close if it is left', async () => {
     const made = setUp();
     await begin(made);
     await begin(made, { id: 'b', trackId: 'not sent' });
@@ -258,7 +258,7 @@ describe('an outcome that cannot be written', () => {
   });
 });
 
-test('a change that others are faster with starts again from what they wrote', async () => {
+test('a change that another process overtakes starts again from the new record', async () => {
   const made = setUp();
   await begin(made);
   now += lease;
@@ -438,7 +438,7 @@ describe('a damaged record', () => {
   });
 });
 
-test('a store that lost records begins no payment, still tells of others, and says so once', async () => {
+test('a store that lost records begins no payment, still answers about others, and is logged once', async () => {
   const driver = createMemoryDriver({ now: () => now });
   let loss: string | null = null;
   const { store, events } = openOver({

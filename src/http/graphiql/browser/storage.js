@@ -10,7 +10,7 @@ function withoutHeaders(value) {
   }
 }
 
-/** The members of its open tab that GraphiQL asks for. If no tab has all of them, it adds one. */
+/** The members of the open tab that GraphiQL reads. If no tab has all of them, GraphiQL adds one. */
 const ofOpenTab = new Map(['query', 'variables', 'headers'].map((member) => [`graphiql:${member}`, member]));
 
 /**

@@ -65,7 +65,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await postgres.query("SELECT to_regnamespace('bankql') AS found")).toEqual([{ found: null }]);
   });
 
-  test('init makes one store, whoever comes at once, and leaves one that is there', async () => {
+  test('init makes one store, even if several processes start at once, and keeps an existing one', async () => {
     const made = await Promise.all(Array.from({ length: 5 }, init));
     expect(made.toSorted()).toEqual([false, false, false, false, true]);
     const before = await storeRow();
@@ -82,7 +82,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await storeRow()).toEqual(before);
   });
 
-  test('a role that may make no schema, or may not use the tables, is told which statement is needed', async () => {
+  test('for a role that may not create a schema or use the tables, the error gives the required statement', async () => {
     await postgres.query('DROP ROLE IF EXISTS app');
     await postgres.query('CREATE ROLE app LOGIN');
     const address = { ...postgres.address, user: 'app' };
@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       ).toEqual(Array(2).fill({ tableowner: 'payers' }));
     });
 
-    test('is told which role lacks a privilege', async () => {
+    test('the error names the role that lacks a privilege', async () => {
       await init();
       const address = { ...postgres.address, user: 'app' };
       await expect(openDriver({ address })).rejects.toThrow(
@@ -204,7 +204,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect((await openDriver(postgres)).secret).toBe(driver.secret);
   });
 
-  test('a store made anew under a running bankql takes no payment of it', async () => {
+  test('a store that is made anew while bankql runs accepts none of its payments', async () => {
     await init();
     const driver = await openDriver(postgres);
     await driver.insert(newRow('a'));
@@ -235,7 +235,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(await driver.insert(newRow('b'))).toMatchObject({ id: 'b' });
   });
 
-  test('a server that does not say which one it is works, which is said once', async () => {
+  test('a server that does not show its identity works, and is logged once', async () => {
     await init();
     await postgres.query('REVOKE EXECUTE ON FUNCTION pg_control_system FROM public');
     try {

@@ -84,7 +84,7 @@ describePaymentStore('the SQLite store', async () => {
 });
 
 describe('a store is made on purpose', () => {
-  test('a missing file stops the start with one line that says what it means, and both remedies', async () => {
+  test('a missing file stops the start with one line that explains it, and gives both remedies', async () => {
     const path = freshPath();
     await expect(openStore(`sqlite:${path}`, { retentionMs })).rejects.toThrow(
       `There is no payment store at ${path}: without the records of earlier payments their idempotency keys are free again, and payments may be sent twice. If it is a new store, make it with \`bankql payments init\`; if not, put the backup back, or mount the volume that holds it.`,
