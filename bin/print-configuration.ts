@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { bySection, plain } from '../src/config/help.ts';
-import { limitRows } from '../src/load/limits.ts';
+import { limitRows } from '../src/load/fixed-limits.ts';
 
 const introduction = `# Configuration
 
@@ -15,13 +15,13 @@ White space and invisible characters at the ends of a value are removed. Quotes 
 \`--env-file FILE\` reads a file as Node does; it must be in UTF-8. Values of the environment take precedence over files, and
 later files over earlier ones.
 
-\`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/load/limits.ts\`.
+\`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/load/fixed-limits.ts\`.
 
 `;
 
 const limitsIntroduction = `## Fixed limits
 
-These values are not settings. \`bankql check --limits\` prints their values on a machine; \`src/load/limits.ts\` has the reasons.
+These values are not settings. \`bankql check --limits\` prints their values on a machine; \`src/load/fixed-limits.ts\` has the reasons.
 
 `;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bankText, redact } from '../src/bank/errors.ts';
-import { parseWithin } from '../src/graphql/document-limits.ts';
+import { parseWithin } from '../src/graphql/document-size.ts';
 import { transactionIdsOf } from '../src/schema/request-search.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 

@@ -11,7 +11,7 @@ import { authenticateByHeaders } from '../http/auth/header-credentials.ts';
 import { currentRequestId } from '../http/request-scope.ts';
 import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../http/server.ts';
 import { Callers } from '../load/callers.ts';
-import { type Limits, limits } from '../load/limits.ts';
+import { type Limits, limits } from '../load/fixed-limits.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { openStore } from '../payments/store/open-store.ts';
 import type { AttemptOutcome } from '../payments/store/store.ts';

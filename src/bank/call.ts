@@ -6,7 +6,6 @@ import type { Caller } from '../load/callers.ts';
 import { refusals } from '../load/capacity.ts';
 import { paused } from './breaker.ts';
 import { noCredentials, type RequestCredentials, secretsOf } from './credentials.ts';
-import type { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, redact } from './errors.ts';
 import type { GateEntry } from './gate.ts';
 import {
@@ -17,6 +16,7 @@ import {
   IncomingResponse,
   TransportFailure,
 } from './http-message.ts';
+import type { OperationDeadline } from './operation-deadline.ts';
 import { readInSlices } from './read-in-slices.ts';
 import { type CallTrace, reportOf } from './report.ts';
 import type { PreparedCall } from './request.ts';

@@ -9,10 +9,10 @@ import { type AnswerReports, type Drift, isEmptyResponse, plainReaderOf, readAns
 import { type BreakerReason, createBreakers } from './breaker.ts';
 import { Call } from './call.ts';
 import { requestCredentials } from './credentials.ts';
-import { OperationDeadline } from './deadline.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
 import { type HttpResponse, TransportFailure } from './http-message.ts';
+import { OperationDeadline } from './operation-deadline.ts';
 import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
 import { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';

@@ -3,9 +3,9 @@ import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { Caller } from '../load/callers.ts';
 import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
-import { OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
+import { OperationDeadline, type Waiter } from './operation-deadline.ts';
 import { keyOf } from './request.ts';
 
 /**

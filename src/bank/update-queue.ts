@@ -1,7 +1,7 @@
 import { BankqlError } from '../errors.ts';
 import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
-import type { OperationDeadline, Waiter } from './deadline.ts';
+import type { OperationDeadline, Waiter } from './operation-deadline.ts';
 
 /** An update of a record: a read, and a write that is derived from it. */
 interface Update<Body, Result> {

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
 import { StartError } from '../errors.ts';
-import { limitRows } from '../load/limits.ts';
+import { limitRows } from '../load/fixed-limits.ts';
 import { openStore } from '../payments/store/open-store.ts';
 import { clientOptions } from '../payments/store/postgres/address.ts';
 import { parseStoreUrl } from '../payments/store/store-address.ts';

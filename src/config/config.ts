@@ -3,7 +3,7 @@ import { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { type JwtOptions, jwtAlgorithms } from '../http/auth/jwt-options.ts';
 import { isLoopback } from '../http/rules.ts';
 import type { ServerOptions } from '../http/server.ts';
-import { limits as fixedLimits, type Limits } from '../load/limits.ts';
+import { limits as fixedLimits, type Limits } from '../load/fixed-limits.ts';
 import { bankWordsOf } from '../payments/answer/payment-words.ts';
 import { bankId as sandboxBankId } from '../sandbox/identity.ts';
 import { claimsOf, type ViewerTemplates } from '../schema/viewer-template.ts';

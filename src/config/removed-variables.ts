@@ -1,4 +1,4 @@
-import { fixedText, type LimitName } from '../load/limits.ts';
+import { fixedText, type LimitName } from '../load/fixed-limits.ts';
 
 const fixed = (name: LimitName) => `fixed now: ${fixedText(name)}.`;
 const explore = 'EXPLORE=on or off decides on GraphiQL, introspection and x-bankql-explain together.';

@@ -17,7 +17,7 @@ import { getOrMake } from '../get-or-make.ts';
 import { ownCopy } from '../own-copy.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { deprecatedUses } from './deprecated-uses.ts';
-import { measureOperations } from './document-limits.ts';
+import { measureOperations } from './document-size.ts';
 import { RequestError, truncate } from './errors.ts';
 import type { PersistedDocument } from './persisted-documents.ts';
 import { createValidation, type DocumentRules, parseDocument } from './validation.ts';

@@ -20,7 +20,7 @@ import { eachSelection, fragmentsOf } from '../executor/selection.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { isPayment } from '../schema/plugin/field-extensions.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
-import { type DocumentLimits, parseWithin } from './document-limits.ts';
+import { type DocumentLimits, parseWithin } from './document-size.ts';
 import { RequestError, truncate } from './errors.ts';
 
 /** The rules that apply to every document in addition to the schema; the same for every caller, since results are cached. */

@@ -1,7 +1,7 @@
 import type { Drift } from '../bank/answer.ts';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
-import { OperationDeadline } from '../bank/deadline.ts';
+import { OperationDeadline } from '../bank/operation-deadline.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';

@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import { Message } from './message.ts';
 import { viewerWhoIs } from './viewer-ids.ts';
 
-/** Customers by bank and customer id. */
+/** Customers by bank and customer id. Fields: contract/customer.ts. */
 export const Customer = builder.bankRef(customer, {
   key: [Bank, 'customerId'],
   read: getCustomer,

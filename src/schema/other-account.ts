@@ -11,7 +11,10 @@ import {
 import { Payee } from './payee.ts';
 import { calls } from './rest-extensions.ts';
 
-/** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
+/**
+ * Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. Fields:
+ * contract/other-account.ts.
+ */
 export const OtherAccount = builder.bankRef(otherAccount, {
   key: [Account, 'otherAccountId'],
   noun: 'counterparty',

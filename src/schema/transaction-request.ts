@@ -7,7 +7,10 @@ import { builder } from './builder.ts';
 import { findRequests, idPage, requestSearch, transactionIdsOnPage } from './request-search.ts';
 import { Transaction } from './transaction.ts';
 
-/** Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. */
+/**
+ * Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. Fields:
+ * contract/transaction-request.ts.
+ */
 export const TransactionRequest = builder.bankRef(transactionRequest, {
   key: [Account, 'resourceUrl'],
   bankIdField: null,

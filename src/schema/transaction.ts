@@ -3,7 +3,7 @@ import { Account } from './account.ts';
 import { builder } from './builder.ts';
 import { OtherAccount } from './other-account.ts';
 
-/** Transactions by account, view and transaction id. */
+/** Transactions by account, view and transaction id. Fields: contract/transaction.ts. */
 export const Transaction = builder.bankRef(transaction, {
   key: [Account, 'transactionId'],
   plural: 'known transactions',

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { Call } from '../../src/bank/call.ts';
 import { noCredentials, requestCredentials } from '../../src/bank/credentials.ts';
-import { OperationDeadline } from '../../src/bank/deadline.ts';
+import { OperationDeadline } from '../../src/bank/operation-deadline.ts';
 import type { CallReport, TraceCall } from '../../src/bank/report.ts';
 import { SharedReads } from '../../src/bank/shared-reads.ts';
 import { operations } from '../../src/contract/operations.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { Call } from '../../src/bank/call.ts';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { type Credentials, requestCredentials } from '../../src/bank/credentials.ts';
-import { OperationDeadline } from '../../src/bank/deadline.ts';
+import { OperationDeadline } from '../../src/bank/operation-deadline.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { type ReadLimits, SharedReads } from '../../src/bank/shared-reads.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { OperationDeadline } from '../../src/bank/deadline.ts';
+import { OperationDeadline } from '../../src/bank/operation-deadline.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { connect, createTestClient, failedCall, readFrom } from '../support/bank-client.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as iteration } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OperationDeadline } from '../../src/bank/deadline.ts';
+import { OperationDeadline } from '../../src/bank/operation-deadline.ts';
 import { UpdateQueue } from '../../src/bank/update-queue.ts';
 import { createCallers } from '../support/callers.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { plain } from '../../src/config/help.ts';
-import { limitRows } from '../../src/load/limits.ts';
+import { limitRows } from '../../src/load/fixed-limits.ts';
 import { pending } from '../payments/store/store-conformance.ts';
 import { inStore } from '../support/operate.ts';
 import { runCommand } from '../support/run-command.ts';

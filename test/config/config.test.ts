@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { limits } from '../../src/load/limits.ts';
+import { limits } from '../../src/load/fixed-limits.ts';
 import { noBankWords } from '../../src/payments/answer/payment-words.ts';
 import { type Given, real } from '../support/environments.ts';
 

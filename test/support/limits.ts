@@ -1,4 +1,4 @@
-import type { Limits } from '../../src/load/limits.ts';
+import type { Limits } from '../../src/load/fixed-limits.ts';
 
 /** A process that is started with test/support/main.ts reads its limits from this variable. */
 export const limitsVariable = 'TEST_LIMITS';

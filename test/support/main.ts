@@ -1,4 +1,4 @@
-import { limits } from '../../src/load/limits.ts';
+import { limits } from '../../src/load/fixed-limits.ts';
 import { limitsVariable } from './limits.ts';
 
 /** bankql's own entry with other limits: those of a variable that only the tests use. */

@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { valueBytes } from '../../src/load/capacity.ts';
-import { type LimitName, limitRows, limits, limitsOf } from '../../src/load/limits.ts';
+import { type LimitName, limitRows, limits, limitsOf } from '../../src/load/fixed-limits.ts';
 
 const megabyte = 1024 * 1024;
 const inHeap = ['documentBytes', 'publicCacheBytes', 'unwrittenLogBytes'] as const satisfies LimitName[];
@@ -75,7 +75,7 @@ test('each is printed with its unit, and with its part of the heap', () => {
 });
 
 test('a process with a small heap keeps less', () => {
-  const module = join(import.meta.dirname, '../../src/load/limits.ts');
+  const module = join(import.meta.dirname, '../../src/load/fixed-limits.ts');
   const small = execFileSync(process.execPath, [
     '--max-old-space-size=100',
     '--max-semi-space-size=8',

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { TransportFailure } from '../../src/bank/http-message.ts';
+import { OperationDeadline } from '../../src/bank/operation-deadline.ts';
 
 afterEach(() => {
   vi.useRealTimers();
