@@ -10,8 +10,8 @@ import { jsonNumber, jsonNumberSource } from './decimal.ts';
  */
 
 /**
- * Parses JSON. The number of an `amount` member becomes the string of its digits. An amount that is a string already stays one;
- * `onQuotedAmount` is called once for all of them. With `keepDigits`, other numbers are still numbers, and `exactNumber` returns
+ * Parses JSON. The number of an `amount` member becomes the string of its digits. An amount that is a string already is not changed;
+ * for all such amounts together, `onQuotedAmount` is called once. With `keepDigits`, other numbers are still numbers, and `exactNumber` returns
  * the digits of those that a double cannot represent.
  * Errors: SyntaxError, as JSON.parse.
  */

@@ -57,13 +57,13 @@ export interface PaymentStore {
   /** Counts unfinished payments, for the start and the metrics. Does not wait behind searches. */
   count(): Promise<RowCounts>;
   /**
-   * Stores the record, durably, unless there is one with its id. Its times become those of the database; its lease ends `leaseMs`
+   * Stores the record, durably, unless there is one with its id. The database sets the record's times; its lease ends `leaseMs`
    * later.
-   * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
-   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent, but not in the first
-   *        hour of the process, nor in the hour after a step of the database's clock.
-   * Errors: StoreUnavailable: the attempt must not be sent, and if it may have been stored, it is taken back as soon as the store
-   *         answers. The same applies to the methods below.
+   * Shape: null if it was stored; otherwise the record with this id that was stored before. If that one is PENDING and its lease
+   *        has ended, it becomes UNKNOWN first. If it is DONE or REJECTED and its last change is older than the store's retention,
+   *        it counts as absent, but not in the first hour of the process, nor in the hour after a step of the database's clock.
+   * Errors: StoreUnavailable: the attempt must not be sent. If its record may have been stored, it is deleted as soon as the store
+   *         answers. The methods below may also fail with StoreUnavailable.
    */
   begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
