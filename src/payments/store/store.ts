@@ -67,10 +67,10 @@ export interface PaymentStore {
    */
   begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
-   * Writes how an attempt ended. Only the attempt that began the payment can (`trackId`), and only while the record is PENDING,
-   * or UNKNOWN because its lease ended before its answer came (not once an operator settled it). An outcome of null says that
-   * this attempt executed nothing: a PENDING record is deleted, so that its key is free; one that is UNKNOWN because its lease
-   * ended becomes REJECTED, since a client may know already that it may have been sent.
+   * Writes how an attempt ended. Only the attempt that began the payment (`trackId`) can write it. The record has to be PENDING, or
+   * UNKNOWN because its lease ended before the answer came; a record that an operator settled is not changed. An outcome of null
+   * says that this attempt executed nothing. A PENDING record is then deleted, so that its key is free. An UNKNOWN one becomes
+   * REJECTED, because a client may have been told already that the payment may have been sent.
    * Shape: whether the record changed. If that fails, and this process began the attempt, the outcome is kept in memory: the
    *        methods here answer from there, and it is written when the store is back.
    */
