@@ -8,9 +8,6 @@ import { printedSchema, schema } from '../src/schema/schema.ts';
 const types = Object.values(schema.getTypeMap()).filter(
   (type) => isObjectType(type) && !/^(__|Query$|Mutation$|PageInfo$)|(Connection|Edge)$/.test(type.name),
 );
-const node = schema.getType('Node');
-const isNode = (type: (typeof types)[number]) =>
-  isObjectType(type) && type.getInterfaces().some((one) => one === node);
 
 /** The names of types as the entries of a list in TypeScript, each line with `indent` spaces and at most 110 characters. */
 function entriesOf(of: readonly (typeof types)[number][], indent: number): string {
@@ -23,7 +20,6 @@ function entriesOf(of: readonly (typeof types)[number][], indent: number): strin
   return lines.map((line) => `\n${' '.repeat(indent)}${line}`).join('');
 }
 
-const nodes = types.filter(isNode);
 const withoutId = types.filter((type) => isObjectType(type) && type.getFields().id === undefined);
 
 /** Replaces the lines below a comment of a page, up to the next empty line. */
@@ -49,15 +45,13 @@ const nameRows = inRest
   .sort();
 
 /**
- * The texts that are derived from the schema, by their file: a copy of the schema, and the lists of types in the code that
- * configures the caches of clients.
+ * The texts that are derived from the schema, by their file: a copy of the schema, the list of types with which the cache of
+ * a client is configured, and the tables of REST's operations and names.
  */
 export const writtenFiles: Readonly<Record<string, (before: string) => string>> = {
   'schema.graphql': printedSchema,
   'docs/clients.md': (page) =>
-    page
-      .replace(/(?<=\n {4}Node: \[)[^\]]*/, `${entriesOf(nodes, 6)}\n    `)
-      .replace(/(?<=Object\.fromEntries\(\s*\[)[^\]]*/, `${entriesOf(withoutId, 4)}\n  `),
+    page.replace(/(?<=Object\.fromEntries\(\s*\[)[^\]]*/, `${entriesOf(withoutId, 4)}\n  `),
   'docs/rest-developers.md': (page) =>
     below(
       below(page, 'operations', [
@@ -67,14 +61,6 @@ export const writtenFiles: Readonly<Record<string, (before: string) => string>> 
       ]),
       'names',
       ['| GraphQL | REST |', '| --- | --- |', ...nameRows],
-    ),
-  'examples/web/src/bank.ts': (code) =>
-    code.replace(
-      /(?<=\nconst Node = \[)[^\]]*/,
-      `${nodes
-        .map(({ name }) => `\n  '${name}',`)
-        .sort()
-        .join('')}\n`,
     ),
 };
 

@@ -30,12 +30,16 @@ export const withoutLineEnds = (text: string): string =>
 
 const names: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
 
-/** A text in one line without invisible characters: controls, and white space other than a blank, are escaped. */
+/** The escape of a character, in which it can be seen. */
+export const escaped = (character: string): string =>
+  names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`;
+
+/**
+ * A text in one line without invisible characters: controls, white space other than a blank, and characters that fonts do not show or
+ * do not have are escaped.
+ */
 export const visible = (text: string): string =>
-  text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
-    (character) => names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
+  text.replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu, escaped);
 
 /** Whether at most `edits` insertions, deletions or replacements of characters turn one word into the other. */
 function isSimilar(one: string, other: string, edits: number): boolean {

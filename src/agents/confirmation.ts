@@ -77,12 +77,14 @@ const notAgreed = () =>
 
 /** The refusal of a payment while it is unknown whether an equal one was executed. */
 function stillOpen({ state, trackId, idempotencyKey, createdAt }: PaymentRecord): BankqlError {
-  const which = `An equal payment, begun at ${new Date(createdAt).toISOString()} (idempotencyKey ${idempotencyKey}, Track-ID ${trackId}),`;
-  const details = { trackId, idempotencyKey };
+  // A damaged record has no key.
+  const key = idempotencyKey && `idempotencyKey ${idempotencyKey}, `;
+  const which = `An equal payment, begun at ${new Date(createdAt).toISOString()} (${key}Track-ID ${trackId}),`;
+  const details = { trackId, ...(idempotencyKey && { idempotencyKey }) };
   return state === 'PENDING'
     ? new BankqlError(
         'IDEMPOTENCY_IN_PROGRESS',
-        `${which} is in progress. Nothing more was sent: ask for its outcome by its key before you pay again.`,
+        `${which} is in progress. Nothing more was sent: ask for its outcome before you pay again.`,
         details,
       )
     : new BankqlError(

@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { RequestError } from '../graphql/errors.ts';
 import type { ObservedOperation } from '../graphql/operation-activity.ts';
+import { noRoom, shortAnswer } from '../graphql/result.ts';
 import type { YogaOptions } from '../graphql/yoga.ts';
 import type { WholeAnswer } from '../http/exchange.ts';
 import type { ToolsEndpoint } from '../http/handle.ts';
@@ -15,13 +16,10 @@ import { version } from '../version.ts';
 import {
   type Arguments,
   type CallOptions,
+  callTool,
   type Message,
-  pay,
-  read,
-  refusal,
   type ServedTools,
   serveTools,
-  tooOld,
 } from './tool-call.ts';
 import { agentsApp, type Tool, type Tools } from './tools.ts';
 
@@ -50,9 +48,13 @@ const jsonSchemaValidator = {
  */
 export function createToolsEndpoint(options: ToolsEndpointOptions) {
   const { authenticate, metadata, scopeChallenge = [] } = options;
-  let served = serveTools(options, options.tools);
+  const serving = (tools: Tools) => ({
+    ...serveTools(options, tools),
+    list: [...tools.byName.values()].map(listed),
+  });
+  let served = serving(options.tools);
   /** The messages in progress, by the requests that are passed to the SDK. */
-  const messages = new WeakMap<Request, Message>();
+  const messages = new WeakMap<Request, ServedMessage>();
   const handler = createMcpHandler(
     ({ era, requestInfo }) => {
       const message = requestInfo && messages.get(requestInfo);
@@ -63,25 +65,17 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
   );
 
   /** Creates an instance of the SDK for each request, because an instance serves only one connection. */
-  function createServer(isModern: boolean, message: Message): Server {
+  function createServer(isModern: boolean, message: ServedMessage): Server {
     const server = new Server(
       { name: 'bankql', version },
       { capabilities: { tools: {} }, inputRequired: { legacyShim: false }, jsonSchemaValidator },
     );
-    server.setRequestHandler('tools/list', () => ({
-      tools: [...message.served.byName.values()].map(listed),
-    }));
+    server.setRequestHandler('tools/list', () => ({ tools: message.served.list }));
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
       const tool = message.served.byName.get(params.name);
-      if (tool === undefined) {
-        message.outcome = 'refused';
+      if (tool === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
-      }
-      const given = params.arguments ?? {};
-      if (tool.key === null) return read(tool, given, message);
-      if (isModern) return pay(tool, given, mcpReq, message, options);
-      message.outcome = 'refused';
-      return refusal(tooOld);
+      return callTool(tool, params.arguments ?? {}, isModern ? mcpReq : null, message, options);
     });
     return server;
   }
@@ -92,12 +86,16 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
 
     /** Replaces the tools. Calls in progress are not affected. */
     replaceTools(tools: Tools): void {
-      served = serveTools(options, tools);
+      served = serving(tools);
     },
 
     async answer(body, sender): Promise<WholeAnswer> {
-      const { credentials, activity, request } = sender;
-      const message: Message = { sender, served, outcome: 'ok' };
+      const { credentials, activity, holder, request } = sender;
+      const message: ServedMessage = {
+        sender,
+        served,
+        outcome: body.method === 'tools/call' ? 'refused' : 'ok',
+      };
       const tool = calledTool(body, served);
       if (tool !== undefined && activity !== null) activity.operation = observedOf(tool);
       if (tool?.key && !credentials.mayPay) throw insufficientScope(scopeChallenge);
@@ -114,6 +112,8 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
       const text = await response.text();
       const bytes = Buffer.byteLength(text);
       const { outcome } = message;
+      // An answer of an operation has its room, and says what was paid.
+      if (outcome === 'ok' && bytes > shortAnswer && !holder.reserveRoom(bytes)) throw noRoom();
       if (status >= 400 || outcome === 'refused')
         activity?.refused(status, status < 500 ? 'BAD_USER_INPUT' : 'INTERNAL', bytes);
       else activity?.answeredTool(status, bytes, outcome);
@@ -124,6 +124,10 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
       };
     },
   } satisfies ToolsEndpoint & { readonly replaceTools: (tools: Tools) => void };
+}
+
+interface ServedMessage extends Message {
+  readonly served: ServedTools & { readonly list: ListToolsResult['tools'] };
 }
 
 /** The tool that a message calls; undefined if it calls none. */

@@ -81,7 +81,7 @@ const objectSchema = (members: readonly Member[]): ObjectSchema => ({
 
 /**
  * The schema of a member of this type. It may be null unless its type says otherwise. No input of the schema contains itself
- * (test/agents/json-schema.test.ts).
+ * (test/agents/tools.test.ts).
  */
 function schemaOf(type: GraphQLInputType, isNullable = true): JsonSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType, false);

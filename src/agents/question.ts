@@ -1,12 +1,28 @@
+import { bankCode, decimal, idText } from '../payments/answer/answer-values.ts';
 import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
-import { visible } from '../plain-text.ts';
+import { escaped, visible } from '../plain-text.ts';
 
-/** Quotes a text of the model or of a bank. Invisible characters are escaped. */
-const quoted = (text: string): string => `"${visible(text.toWellFormed().replaceAll(/["\\]/g, '\\$&'))}"`;
+/** Quotes and what looks like them, which could end a text for its reader. */
+const quotes =
+  /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
+
+/** Marks that belong to no letter, or are more than three on one, would cover other characters. Many blanks would break the line. */
+const misleading = /(?<!\p{L}\p{M}{0,2})\p{M}|(?<= ) /gu;
+
+/** Quotes a text of the model. Invisible and misleading characters are escaped. */
+const quoted = (text: string): string =>
+  `"${visible(text.toWellFormed().replaceAll(quotes, '\\$&')).replaceAll(misleading, escaped)}"`;
+
+/** Quotes an id or a code. All but ASCII is escaped, because letters of other alphabets look like those of this one. */
+const exactly = (text: string): string =>
+  `"${text
+    .toWellFormed()
+    .replaceAll(/["\\]/g, '\\$&')
+    .replaceAll(/[^ -~]|(?<= ) /gu, escaped)}"`;
 
 const accountOf = (accountId: string | null, bankId: string | null): string =>
-  `account ${quoted(accountId ?? '')} at ${bankId ? `bank ${quoted(bankId)}` : 'the bank that your bank chooses'}`;
+  `account ${exactly(accountId ?? '')} at ${bankId ? `bank ${exactly(bankId)}` : 'the bank that your bank chooses'}`;
 
 /** The number of earlier payments that a question names. */
 const maxNamed = 3;
@@ -20,13 +36,15 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   const sum =
     amount === null
       ? 'an amount that the bank decides'
-      : `${amount} ${/^[A-Z]{3}$/.test(currency ?? '') ? currency : quoted(currency ?? '')}`;
+      : `${amount} ${/^[A-Z]{3}$/.test(currency ?? '') ? currency : exactly(currency ?? '')}`;
   const lines = [
-    requestType === null ? `Pay ${sum}?` : `Request a payment of ${sum}, of the type ${quoted(requestType)}?`,
+    requestType === null
+      ? `Pay ${sum}?`
+      : `Request a payment of ${sum}, of the type ${exactly(requestType)}?`,
     `From: ${accountOf(payment.accountId, payment.bankId)}`,
     `To: ${accountOf(payment.toAccountId, payment.toBankId)}`,
     `Purpose: ${description === null ? 'none' : quoted(description)}`,
-    `Confirmation by the bank: ${challengeType === null ? 'as the bank decides' : quoted(challengeType)}`,
+    `Confirmation by the bank: ${challengeType === null ? 'as the bank decides' : exactly(challengeType)}`,
   ];
   if (made.length > 0)
     lines.push(
@@ -54,16 +72,13 @@ export function equalPayments(payment: PaymentPreview, records: readonly Payment
   };
 }
 
-type Comparable = Pick<
-  PaymentRecord,
-  'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount'
->;
-
-const isEqual = (a: Comparable, b: Comparable): boolean =>
-  a.bankId === b.bankId &&
-  a.accountId === b.accountId &&
-  (a.toBankId || a.bankId) === (b.toBankId || b.bankId) &&
-  a.toAccountId === b.toAccountId &&
-  a.currency === b.currency &&
-  // 12.5 and 12.50 are the same amount.
-  (a.amount === null ? null : Number(a.amount)) === (b.amount === null ? null : Number(b.amount));
+/** Compares as the answers of banks are compared: 12.5 is 12.50, and `eur` is `EUR`. */
+const isEqual = (payment: PaymentPreview, record: PaymentRecord): boolean =>
+  idText(payment.accountId) === idText(record.accountId) &&
+  idText(payment.toAccountId ?? '') === idText(record.toAccountId ?? '') &&
+  // Nothing more is known of a damaged record.
+  (record.damaged === true ||
+    (bankCode(payment.bankId) === bankCode(record.bankId) &&
+      bankCode(payment.toBankId || payment.bankId) === bankCode(record.toBankId || record.bankId) &&
+      idText(payment.currency ?? '') === idText(record.currency ?? '') &&
+      decimal(payment.amount ?? '') === decimal(record.amount ?? '')));

@@ -43,7 +43,10 @@ export interface Message {
   readonly sender: ToolsSender;
   /** The tools at the beginning of the call, which are used until its end. */
   readonly served: ServedTools;
-  /** How the call ended; null if an operation was executed, and has reported its own end. */
+  /**
+   * How the call ended; null if an operation was executed, and has reported its own end. A call of a tool is refused until it has ended
+   * in another way.
+   */
   outcome: 'ok' | 'refused' | ToolOutcome | null;
 }
 
@@ -56,16 +59,33 @@ export interface CallOptions extends Pick<YogaOptions, 'payments'> {
 /** The name of the answer to the question in the client's next call. */
 const asked = 'confirmation';
 
-/** Returns the result of a tool that reads. */
-export async function read(tool: Tool, given: Arguments, message: Message): Promise<CallToolResult> {
-  return resultOf(await execute(tool, given, message), message);
+/** The parts of a message that answer a question. */
+type Answers = Pick<ServerContext['mcpReq'], 'inputResponses' | 'requestState'>;
+
+/**
+ * Returns the result of a tool. `answers`: null if the client cannot ask. It never rejects: the SDK would show an unexpected error to
+ * the client, and log nothing.
+ */
+export async function callTool(
+  tool: Tool,
+  given: Arguments,
+  answers: Answers | null,
+  message: Message,
+  options: CallOptions,
+): Promise<CallToolResult | InputRequiredResult> {
+  try {
+    if (tool.key === null) return resultOf(await execute(tool, given, message), message);
+    return answers === null ? refusal(tooOld) : await pay(tool, given, answers, message, options);
+  } catch (error) {
+    return resultOf(message.served.toErrorResult(error), message);
+  }
 }
 
 /** Asks the person, or makes the payment to which the person agreed. Nothing is sent without agreement. */
-export async function pay(
+async function pay(
   tool: Tool,
   given: Arguments,
-  { inputResponses, requestState }: ServerContext['mcpReq'],
+  { inputResponses, requestState }: Answers,
   message: Message,
   { payments, secret, now = Date.now }: CallOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -75,15 +95,10 @@ export async function pay(
     message.outcome = 'not agreed';
     return refusal(declined);
   }
-  const state = requestState<string>();
-  const confirmation = new Confirmation({
-    payments,
-    secret: secret(),
-    tool,
-    agreed: hasAgreed ? readState(secret(), state, now()) : null,
-    now,
-  });
-  const result = await execute(tool, given, message, confirmation);
+  const agreed = hasAgreed ? readState(secret(), requestState<string>(), now()) : null;
+  const confirmation = new Confirmation({ payments, secret: secret(), tool, agreed, now });
+  // With the key of the question, the answer finds the record of a payment that is not done.
+  const result = await execute(tool, given, message, confirmation, agreed?.key);
   const { question } = confirmation;
   if (question === null) return resultOf(result, message, confirmation.key);
   message.outcome = 'asked';
@@ -91,18 +106,15 @@ export async function pay(
   return inputRequired({ inputRequests: { [asked]: form }, requestState: question.state });
 }
 
+/** Errors: BAD_USER_INPUT for arguments that the tool does not have. */
 function execute(
   tool: Tool,
   given: Arguments,
   { sender: { credentials, holder, activity, fetchRequest }, served }: Message,
   confirmation: Confirmation | null = null,
+  idempotencyKey: string = randomUUID(),
 ): ExecutionResult | Promise<ExecutionResult> {
-  let variables: Arguments;
-  try {
-    variables = variablesOf(tool, given);
-  } catch (error) {
-    return served.toErrorResult(error);
-  }
+  const variables = variablesOf(tool, given, idempotencyKey);
   const params = { documentId: tool.name, operationName: tool.name, variables };
   const payments = confirmation?.payments;
   return served.execute(params, { credentials, holder, activity, payments }, fetchRequest);
@@ -141,8 +153,8 @@ const tick = {
   required: ['pay'],
 };
 
-/** The variables of the operation: the arguments, and a new idempotency key. Errors: BAD_USER_INPUT. */
-function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
+/** The variables of the operation: the arguments, and the idempotency key of a payment. Errors: BAD_USER_INPUT. */
+function variablesOf({ inputSchema, key }: Tool, given: Arguments, idempotencyKey: string): Arguments {
   // GraphQL ignores unknown variables, but a model would believe that they had an effect.
   for (const name of Object.keys(given))
     if (!Object.hasOwn(inputSchema.properties, name))
@@ -151,7 +163,6 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
       );
   if (key === null) return given;
   const { variable, isMember } = key;
-  const idempotencyKey: string = randomUUID();
   if (!isMember) return { ...given, [variable]: idempotencyKey };
   const input = given[variable];
   // A value that is not an object is refused as a variable.
@@ -165,7 +176,7 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments): Arguments {
 const hasFailed = ({ data, errors }: ExecutionResult): boolean =>
   errors !== undefined && Object.values(data ?? {}).every((field) => field === null);
 
-export const refusal = (text: string): CallToolResult => ({
+const refusal = (text: string): CallToolResult => ({
   content: [{ type: 'text', text }],
   isError: true,
 });
@@ -173,5 +184,5 @@ export const refusal = (text: string): CallToolResult => ({
 const declined =
   'The person did not agree to this payment. Nothing was sent. Do not ask again unless the person wants it.';
 
-export const tooOld =
+const tooOld =
   'Nothing was sent: a payment needs a question to the person, which this client cannot ask. It needs the protocol of 2026-07-28 with form elicitation.';

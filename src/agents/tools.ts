@@ -66,7 +66,8 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     throw refuse(`the folder cannot be read (${cause.code}).`, cause);
   });
-  const files = names.filter((name) => name.endsWith('.graphql')).sort();
+  // Editors and Kubernetes have hidden entries in a folder.
+  const files = names.filter((name) => /^[^.].*\.graphql$/.test(name)).sort();
   if (files.length === 0) throw refuse('it holds no file that ends in .graphql.');
   const check = createDocumentCheck(rules);
   const tools = new Map<string, Tool & { readonly file: string }>();

@@ -91,41 +91,20 @@ async function start(
     ? createAnnouncements({ isTerminal, write, logger: log.lastingLogger })
     : null;
   const persisted = await readPersisted(config, schema);
-  const sandbox =
-    config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
-  closers.push(() => sandbox?.close());
-  const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const { tracing: traced, rateLimit, identity } = config;
-  const tracing = traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
-  closers.push(() => tracing?.shutdown());
-  const rateLimiter =
-    rateLimit &&
-    (await import('../load/rate-limit.ts')).createRateLimiter(rateLimit, {
-      isWorker,
-      onRefusal: telemetry.onRateRefusal,
-    });
-  const callers = new Callers();
-  const traceCall = tracing?.traceCall;
-  const { bank, reloadTls } = await openBank(
+  const { bank, baseUrl, sandboxUrl, callers, tracing, reloadTls } = await openBank(
     config,
-    { baseUrl, callers, rateLimiter, traceCall },
+    isWorker,
     log,
     closers,
   );
   warnOfSettings(config, environment, baseUrl, logger);
-  const { store, payments } = await openPayments(config, { bank, replica }, log, closers);
-  const stateLine = describeState(
-    await store.count().catch(() => null),
-    store.loss,
-    Date.now(),
-    isInMemory(config),
-  );
-  const documentStats = new DocumentCacheStats();
-  const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats, schema);
+  const { store, payments, stateLine } = await openPayments(config, { bank, replica }, log, closers);
+  const { identity } = config;
   const byToken =
     identity &&
     (await import('../http/auth/jwt.ts')).authenticateByToken(identity, logger, telemetry.onTokenRefusal);
-  const headers = identity === null ? sandbox && alice : bearer;
+  const headers = identity !== null ? bearer : sandboxUrl === null ? null : alice;
+  const observed = observing(config, tracing, () => store.secret, log);
   const metricsServer =
     isWorker || config.metrics === null ? null : await serveMetrics(telemetry.registry, config.metrics);
   closers.push(() => metricsServer?.close());
@@ -142,14 +121,7 @@ async function start(
     explains: config.explains,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,
-    documentStats,
-    observer: createOperationObserver({
-      logger,
-      metrics,
-      tracing,
-      callerHash: createCallerHashes(() => store.secret),
-      logsTexts: config.persisted?.only === 'log',
-    }),
+    ...observed,
   };
   const tools =
     config.tools && (await (await import('./agents.ts')).openTools(config, { serving, store, ...log }));
@@ -164,7 +136,7 @@ async function start(
   announcements?.started({
     url: server.url,
     metricsUrl: metricsServer?.url ?? null,
-    sandboxUrl: sandbox?.url ?? null,
+    sandboxUrl,
     bankUrl: baseUrl,
     stateLine,
     config,
@@ -179,12 +151,7 @@ async function start(
       'persisted documents':
         config.persisted && (async () => server.replaceDocuments(await readPersisted(config, schema))),
       'tools for agents': tools?.reload ?? null,
-      'token keys':
-        byToken &&
-        (async () => {
-          const reloaded = await Promise.all([byToken.reloadKeys(), tools?.reloadKeys?.() ?? true]);
-          if (reloaded.includes(false)) throw new Error('the keys cannot be fetched');
-        }),
+      'token keys': byToken && reloadKeysOf(byToken, tools),
       'bank certificates': reloadTls,
     }),
     async replaceWorkers() {
@@ -198,6 +165,14 @@ async function start(
     },
   };
 }
+
+/** Reloads the keys that verify tokens: each of the places has keys of its own. Errors: an Error if some cannot be fetched. */
+const reloadKeysOf =
+  (...places: readonly ({ readonly reloadKeys?: (() => Promise<boolean>) | undefined } | null)[]) =>
+  async (): Promise<void> => {
+    const reloaded = await Promise.all(places.map((place) => place?.reloadKeys?.() ?? true));
+    if (reloaded.includes(false)) throw new Error('the keys cannot be fetched');
+  };
 
 type Log = ReturnType<typeof openLog>;
 
@@ -224,8 +199,30 @@ function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
   return { logger, lastingLogger, auditOutput, telemetry };
 }
 
+/** Creates the client of the configured bank, or else of a sandbox bank that is started, and what watches and limits its calls. */
+async function openBank(config: Config, isWorker: boolean, log: Log, closers: Closers) {
+  const { tracing: traced, rateLimit } = config;
+  const sandbox =
+    config.bank === null ? await (await import('../sandbox/server.ts')).startSandbox(config.sandbox) : null;
+  closers.push(() => sandbox?.close());
+  const sandboxUrl = sandbox?.url ?? null;
+  const baseUrl = config.bank?.baseUrl ?? sandboxUrl ?? '';
+  const tracing =
+    traced && (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, log.logger);
+  closers.push(() => tracing?.shutdown());
+  const rateLimiter =
+    rateLimit &&
+    (await import('../load/rate-limit.ts')).createRateLimiter(rateLimit, {
+      isWorker,
+      onRefusal: log.telemetry.onRateRefusal,
+    });
+  const callers = new Callers();
+  const calls = { baseUrl, callers, rateLimiter, traceCall: tracing?.traceCall };
+  return { ...(await openClient(config, calls, log, closers)), baseUrl, sandboxUrl, callers, tracing };
+}
+
 /** Creates the client of the bank. `reloadTls` reads its certificates again; null if there are none. */
-async function openBank(
+async function openClient(
   { bankTls, bankLimits }: Config,
   options: Pick<BankOptions, 'baseUrl' | 'callers' | 'rateLimiter' | 'traceCall'>,
   { logger, telemetry }: Log,
@@ -254,7 +251,7 @@ async function openBank(
   return { bank, reloadTls };
 }
 
-const isInMemory = ({ state }: Config): boolean => parseStoreUrl(state.url).kind === 'memory';
+const isInMemory = ({ state }: Pick<Config, 'state'>): boolean => parseStoreUrl(state.url).kind === 'memory';
 
 /** Warns of settings that are valid but may have surprising effects. */
 function warnOfSettings(
@@ -306,7 +303,26 @@ async function openPayments(
   });
   closers.push(() => payments.idle());
   telemetry.watchStore(store);
-  return { store, payments };
+  const count = await store.count().catch(() => null);
+  const stateLine = describeState(count, store.loss, Date.now(), isInMemory({ state }));
+  return { store, payments, stateLine };
+}
+
+/** Creates what observes operations for the log, the metrics and the traces. `secret`: the payment store's. */
+function observing(
+  config: Config,
+  tracing: Awaited<ReturnType<typeof openBank>>['tracing'],
+  secret: () => string,
+  { logger, telemetry }: Log,
+) {
+  const documentStats = new DocumentCacheStats();
+  const metrics = config.metrics && createGraphQLMetrics(telemetry.registry, documentStats, schema);
+  const logsTexts = config.persisted?.only === 'log';
+  const callerHash = createCallerHashes(secret);
+  return {
+    documentStats,
+    observer: createOperationObserver({ logger, metrics, tracing, callerHash, logsTexts }),
+  };
 }
 
 /** The members of the log line about an outcome that only this process knew. NOT_SENT: the bank executed nothing. */

@@ -52,7 +52,9 @@ export function readKey(operation: Operation, wanted: Readonly<Record<string, un
     const path = pathOf(operation, wanted as OwnIds<Operation>);
     return operation.body === null ? path : keyOf(path, JSON.stringify(wanted.query));
   } catch {
-    return JSON.stringify([operation.id, wanted]);
+    // Not all of `wanted`: it may be a node, which leads to its whole list.
+    const { ids } = templates.get(operation.path) ?? parseTemplate(operation.path);
+    return JSON.stringify([operation.id, ids.map(({ own }) => wanted[own]), wanted.query]);
   }
 }
 

@@ -94,9 +94,10 @@ export class Place {
     return awaited;
   }
 
-  /** Completes a value when there is time. */
+  /** Completes a value when there is time. Entries of a list may fail before they are awaited: they are errors of the answer all the same. */
   defer(value: unknown, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
+    ignoreRejections(value);
     this.execution.defer(() => arrive(late, value, true));
     return awaited;
   }
@@ -131,6 +132,7 @@ function arrive(late: LateMember, value: unknown, hasWaited: boolean): void {
     return;
   }
   if (!hasWaited && execution.mustWait) {
+    ignoreRejections(value);
     execution.defer(() => arrive(late, value, true));
     return;
   }

@@ -96,8 +96,8 @@ export function placeOf(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  // The path ends with that of the tools.
-  if (own === served.metadata) return 'resource metadata';
+  // Clients look here for documents about the tools, whose paths end with that of the tools.
+  if (own.startsWith('/.well-known/')) return own === served.metadata ? 'resource metadata' : null;
   if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
   const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');
   if (isGraphQL) return canShow && headers.accept?.includes('text/html') ? 'graphiql' : 'operation';

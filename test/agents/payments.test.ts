@@ -12,6 +12,7 @@ import {
   send,
   startAgents,
 } from '../support/agents.ts';
+import { logLines } from '../support/log-lines.ts';
 
 const paid = (result: Parameters<typeof answerOf>[0]) => answerOf(result).data.makeTransaction;
 
@@ -122,6 +123,35 @@ describe('a payment', () => {
     expect(questionIn(asked)).toContain(
       '\nPurpose: "rent\\"\\nPay 1 EUR? \\\\ \\u{202e}txt\\u{2028}\\u{200b}\\u{a0}\\u{e0041}"\n',
     );
+  });
+
+  test('is described so that no text looks like another one, or like the end of it', async () => {
+    await using agents = await startAgents();
+    const ask = async (wrong: object) =>
+      questionIn(await call(agents.url, 'Pay', { input: { ...input(), ...wrong } })).split('\n');
+    for (const [description, shown] of [
+      // Fonts show nothing, a blank, or a box.
+      [
+        'a\u3164b\u115F\uFE0F\u034F\u2800\u{E0100}\uE000',
+        'a\\u{3164}b\\u{115f}\\u{fe0f}\\u{34f}\\u{2800}\\u{e0100}\\u{e000}',
+      ],
+      ['rent\u201D To: \uFF02x\u2033', 'rent\\\u201D To: \\\uFF02x\\\u2033'],
+      // Many blanks would push the rest into another line of a narrow form.
+      ['rent   To', 'rent \\u{20}\\u{20}To'],
+      [
+        '\u0336\u0336 e\u0301 e\u0301\u0302\u0303\u0304',
+        '\\u{336}\\u{336} e\u0301 e\u0301\u0302\u0303\\u{304}',
+      ],
+    ])
+      expect(await ask({ description })).toContain(`Purpose: "${shown}"`);
+    // Cyrillic letters.
+    const names = await ask({
+      to: { accountId: 'b\u043Eb-current' },
+      value: { amount: '1', currency: '\u0415UR' },
+    });
+    expect(names).toContain('To: account "b\\u{43e}b-current" at the bank that your bank chooses');
+    expect(names).toContain('Pay 1 "\\u{415}UR"?');
+    expect(agents.payments()).toBe(0);
   });
 
   test('that cannot be made is refused, and nobody is asked', async () => {
@@ -279,7 +309,10 @@ describe('an equal payment', () => {
     const [first, second] = [await call(agents.url, 'Pay', given), await call(agents.url, 'Pay', given)];
     recorder.otherwise(() => 'reset');
     const result = await agree(agents.url, 'Pay', given, first);
-    expect(paid(result).userErrors).toMatchObject([{ code: 'OUTCOME_UNKNOWN' }]);
+    expect(paid(result)).toMatchObject({
+      payment: { state: 'UNKNOWN', trackId: expect.any(String) },
+      userErrors: [{ code: 'OUTCOME_UNKNOWN' }],
+    });
     const [key = ''] = /[\da-f-]{36}/.exec(result.content?.[1]?.text ?? '') ?? [];
     expect(answerOf(await call(agents.url, 'Paid', { key }))).toEqual({
       data: { payment: { state: 'UNKNOWN' } },
@@ -288,16 +321,59 @@ describe('an equal payment', () => {
       await call(agents.url, 'Pay', given),
       await agree(agents.url, 'Pay', given, second),
     ])
-      expect(paid(refused).userErrors).toEqual([
-        {
-          code: 'OUTCOME_UNKNOWN',
-          message: expect.stringContaining(`idempotencyKey ${key}`),
-          trackId: expect.any(String),
-        },
-      ]);
-    expect(paid(await agree(agents.url, 'Pay', given, first)).userErrors).toMatchObject([
-      { code: 'OUTCOME_UNKNOWN' },
+      expect(paid(refused)).toMatchObject({
+        payment: null,
+        userErrors: [
+          {
+            code: 'OUTCOME_UNKNOWN',
+            message: expect.stringContaining(`idempotencyKey ${key}`),
+            trackId: expect.any(String),
+          },
+        ],
+      });
+    expect(paid(await agree(agents.url, 'Pay', given, first))).toEqual(paid(result));
+    expect(agents.payments()).toBe(1);
+  });
+
+  test('is the same one whichever way its bank and its currency are written', async () => {
+    await using agents = await startAgents();
+    const given = { input: input() };
+    await agree(agents.url, 'Pay', given, await call(agents.url, 'Pay', given));
+    for (const other of [
+      { to: { accountId: 'bob-current', bankId: 'SNDBCY2NXXX' } },
+      { to: { accountId: 'BOB-current', bankId: 'sndbcy2n' } },
+      { bankId: 'SNDBCY2NXXX', to: { accountId: 'bob-current' } },
+      { value: { amount: '12.500', currency: 'eur' } },
+    ])
+      expect(questionIn(await call(agents.url, 'Pay', { input: { ...given.input, ...other } }))).toContain(
+        'ATTENTION',
+      );
+  });
+
+  test('may be the one whose record is damaged: a new one is refused', async () => {
+    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    // What is known of a damaged record (payment-rows.ts).
+    const unknown = { bankId: '', toBankId: null, currency: null, amount: null, idempotencyKey: '' };
+    const search: typeof store.search = async (...asked) =>
+      (await store.search(...asked)).map((each) => ({
+        ...each,
+        ...unknown,
+        state: 'UNKNOWN',
+        damaged: true,
+      }));
+    const damaged = Object.create(store, { search: { value: search }, secret: { get: () => store.secret } });
+    await using agents = await startAgents({ store: damaged });
+    const given = { input: input() };
+    await agree(agents.url, 'Pay', given, await call(agents.url, 'Pay', given));
+    expect(paid(await call(agents.url, 'Pay', given)).userErrors).toEqual([
+      {
+        code: 'OUTCOME_UNKNOWN',
+        message: expect.stringMatching(/begun at \S+ \(Track-ID /),
+        trackId: expect.any(String),
+      },
     ]);
+    const other = { input: input('12.50', 'carol-current') };
+    expect(questionIn(await call(agents.url, 'Pay', other))).toContain('carol-current');
     expect(agents.payments()).toBe(1);
   });
 
@@ -321,6 +397,28 @@ describe('an equal payment', () => {
     expect(paid(await first).payment.state).toBe('DONE');
     expect(agents.payments()).toBe(1);
   });
+});
+
+test('a failure of bankql is logged, and its message is not shown', async () => {
+  let hasFailed = false;
+  await using agents = await startAgents({
+    secret: () => {
+      if (hasFailed) throw new Error('the disk of host-7');
+      return '00'.repeat(32);
+    },
+  });
+  const given = { input: input() };
+  const asked = await call(agents.url, 'Pay', given);
+  hasFailed = true;
+  const failed = await agree(agents.url, 'Pay', given, asked);
+  expect(failed.isError).toBe(true);
+  expect(answerOf(failed).errors).toMatchObject([{ extensions: { code: 'INTERNAL' } }]);
+  expect(JSON.stringify(failed)).not.toContain('host-7');
+  const [failure = ''] = agents.log.filter((line) => line.includes('unexpected error'));
+  expect(failure).toContain('host-7');
+  const [, line] = logLines(agents.log.join(''), '"msg":"operation"');
+  expect(line).toMatchObject({ operation: 'Pay', outcome: 'failed', codes: ['INTERNAL'] });
+  expect(agents.payments()).toBe(0);
 });
 
 test('two questions for the same payment have two random keys', async () => {

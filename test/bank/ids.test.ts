@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { bodyOf, idsIn, keyOf, pathOf } from '../../src/bank/request.ts';
+import { bodyOf, idsIn, keyOf, pathOf, readKey } from '../../src/bank/request.ts';
 import { type Operation, ownName } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
@@ -160,6 +160,16 @@ describe('the key of a read', () => {
       }),
       { seed: 20_261_120, numRuns: 5000 },
     );
+  });
+
+  test('ids that no path can contain are the key, and nothing else that their node knows', () => {
+    const ids = { bankId: 'B', accountId: '19-2000145399/0800', viewId: 'owner' };
+    const { getOtherAccounts } = operations;
+    const key = readKey(getOtherAccounts, ids);
+    const list = { toJSON: () => expect.fail('the list is written') };
+    expect(readKey(getOtherAccounts, { ...ids, from: { list } } as typeof ids)).toBe(key);
+    expect(readKey(getOtherAccounts, { ...ids, viewId: 'other' })).not.toBe(key);
+    expect(readKey(operations.getAccountsScope, { ...ids, scope: 'views' })).not.toBe(key);
   });
 
   test('a path contains its ids', () => {

@@ -15,8 +15,11 @@ import { clock } from '../support/monotonic-clock.ts';
 let resolved = 0;
 let made = 0;
 let closed = 0;
+const refusedItems = (count: number) =>
+  Array.from({ length: count }, () => Promise.reject(new Error('refused')));
+
 const schema = schemaOf(
-  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] endless: [Item!] fails: [Int] some(count: Int!, failing: Int!): [Item!] }
+  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] endless: [Item!] refused(count: Int!): [Item] lateRefused(count: Int!): [Item] fails: [Int] some(count: Int!, failing: Int!): [Item!] }
    type Mutation { first: Item second: Int }
    type Item { name: String items: [Item!] never: Item must: Int! mustLate: Int! }`,
   {
@@ -32,6 +35,8 @@ const schema = schemaOf(
       },
       [Symbol.iterator]: () => [].values(),
     }),
+    'Query.refused': (_source, { count }) => refusedItems(count),
+    'Query.lateRefused': async (_source, { count }) => refusedItems(count),
     'Query.endless': function* () {
       try {
         for (;;) {
@@ -224,6 +229,38 @@ describe('while they take long', () => {
     const answer = await run(query, { values: 1_000_000, bytes: 1_000_000_000 });
     expect(answer.data?.some).toBeNull();
     expect(answer.errors).toMatchObject([{ message: 'entry 2000', path: ['some', 2000] }]);
+  });
+
+  test.each([
+    ['before its first entry', 'refused'],
+    ['before its first entry, as a promise', 'lateRefused'],
+  ])(
+    'entries that fail while their list waits %s are errors of the answer, and end no process',
+    async (_when, field) => {
+      const unhandled: unknown[] = [];
+      const note = (error: unknown) => void unhandled.push(error);
+      process.on('unhandledRejection', note);
+      const limits = { values: 1_000_000, bytes: 1_000_000_000 };
+      const { errors } = await run(`{ items(count: 3000) { name } ${field}(count: 90) { name } }`, limits);
+      await turn();
+      process.off('unhandledRejection', note);
+      expect([unhandled, errors?.length]).toEqual([[], 90]);
+    },
+  );
+
+  test('entries that fail while the rest of their list waits are errors of the answer, and end no process', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const limits = { values: 1_000_000, bytes: 1_000_000_000 };
+    const { errors } = await run(
+      '{ refused(count: 900) { name } items(count: 900) { name } more: refused(count: 90) { name } }',
+      limits,
+    );
+    await turn();
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+    expect(errors).toHaveLength(101);
   });
 
   test('a long list waits until there is time, and no short one with it', async () => {

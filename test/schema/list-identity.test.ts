@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Account } from '../../src/schema/account.ts';
 import { Branch } from '../../src/schema/branch.ts';
 import '../../src/schema/schema.ts';
 import { bankLine, failuresOf, shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -346,4 +347,37 @@ describe('accounts', () => {
     expect(nodes).toMatchObject([{ bankId: 'BANK' }, { bankId: 'BANK' }]);
     expect(bank.lines().slice(1).sort()).toEqual(linesOf('BANK/accounts/A', 'BANK/accounts/B'));
   });
+
+  test('of another bank are named by the bank of their list, also beside an unnamed one with the same id', async () => {
+    const { nodes } = await list(
+      'id',
+      accountOf('A', 'own', 'BANK'),
+      accountOf('F', 'foreign', 'OTHER'),
+      accountOf('F', 'unnamed'),
+    );
+    expect(nodes.map((node) => textOf(Object(node).id))).toEqual([
+      'Account:["BANK","A","owner"]',
+      'Account:["OTHER","F","owner"]',
+      'Account:["BANK","F","owner"]',
+    ]);
+  });
+
+  test.each(['unique', 'repeated'])(
+    'are told apart by their list once, however many they are (%s)',
+    (ids) => {
+      let reads = 0;
+      const accounts = Array.from({ length: 100 }, (_, at) => ({
+        ...accountOf(ids === 'unique' ? `A${at}` : 'A', `${at}`),
+        get bank_id() {
+          reads++;
+          return 'OTHER';
+        },
+      }));
+      const path = { bankId: 'BANK', accountId: 'A', viewId: 'owner', scope: 'views' as const };
+      const made = accounts.map(Account.nodesIn(accounts as never, path) as (record: object) => never);
+      expect(new Set(made.map((node) => Account.globalIdOf(node))).size).toBe(100);
+      // To find whether one names this bank, once for the nodes and once for their ids; and for each node, its ids, and its content.
+      expect(reads).toBeLessThanOrEqual(600);
+    },
+  );
 });

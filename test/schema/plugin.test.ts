@@ -82,6 +82,15 @@ test('an AccountRef works in any record, and leads to the account and the counte
   expect(asked).toEqual(Array(4).fill({ bankId: 'BANK', accountId: 'A', viewId: 'v' }));
 });
 
+test.each(['id', 'bank', 'account', 'version'])(
+  'a member of a record does not disappear behind the field %s',
+  (name) => {
+    const shape = record(`Hidden${name}`, 'A record.', { [name]: text.nullish().describe('A member.') });
+    const ref = builder.bankRef(shape, { key: [Account, 'hiddenId'], list: { operation: getBranches } });
+    expect(() => builder.bankNode(ref)).toThrow(`${ref.name}.${name} is not a member of a record`);
+  },
+);
+
 /** TypeScript refuses each of these lines. */
 const wrongUses = () => {
   builder.bankRef(order, {

@@ -19,21 +19,6 @@ export interface Bank {
   readonly payments: Payments;
 }
 
-/** The types of records. Each has an `id`, by which the cache keeps one copy of the record. */
-const Node = [
-  'Account',
-  'Bank',
-  'Branch',
-  'Customer',
-  'Message',
-  'MetadataEntry',
-  'OtherAccount',
-  'Payment',
-  'Product',
-  'Transaction',
-  'TransactionRequest',
-];
-
 /**
  * `login` is enough for the sandbox. With a real bank, it would be a token of the bank's login server (`IDENTITY=jwt`), as in
  * ../../mobile-bff.
@@ -42,7 +27,6 @@ export function openBank(login: string): Bank {
   const headers = { 'Auth-ID': login };
   const apollo = new ApolloClient({
     cache: new InMemoryCache({
-      possibleTypes: { Node },
       // The views do not select the id of `viewer`. With `merge`, the fields of one view stay when another view selects others.
       typePolicies: { Viewer: { merge: true } },
     }),

@@ -164,7 +164,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     const { from, contentHash, record } = linked;
     const id = linked[this.own];
     const isNamed =
-      id !== null && (from?.list === undefined || this.entriesWith(from.list, linked).length <= 1);
+      id !== null && (from?.list === undefined || this.entriesWith(from.list, linked, from.ids).length <= 1);
     if (this.list === undefined || (contentHash === undefined && isNamed))
       return this.names.map((name) => linked[name]);
     if (contentHash === undefined && record === undefined)
@@ -198,17 +198,17 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return contentHashOf(this.shape, entry);
   }
 
-  /** The entries of a list that the ids name; several if the bank repeats an id. */
-  entriesWith(list: readonly T['Item'][], ids: object): readonly T['Item'][] {
-    const named =
-      entriesByName(list, (entry) => this.idIn(entry)).get((ids as Values)[this.own] as string | null) ?? [];
+  /** The entries of a list that the ids name; several if the bank repeats an id. `listIds`: those of the list, if an entry has others. */
+  entriesWith(list: readonly T['Item'][], ids: object, listIds = ids): readonly T['Item'][] {
     const { idsIn } = this.list ?? {};
-    if (idsIn === undefined) return named;
-    const idsOf = idsIn(list, ids);
-    return named.filter((entry) => {
-      const own = { ...ids, ...idsOf(entry) } as Values;
-      return this.names.every((name) => own[name] === (ids as Values)[name]);
+    const own = (ids as Values)[this.own] as string | null;
+    if (idsIn === undefined) return entriesByName(list, () => (entry) => this.idIn(entry)).get(own) ?? [];
+    const nameOf = (named: Values) => JSON.stringify(this.names.map((name) => named[name]));
+    const byIds = entriesByName(list, () => {
+      const idsOf = idsIn(list, listIds);
+      return (entry) => nameOf({ ...listIds, ...idsOf(entry) });
     });
+    return byIds.get(nameOf(ids as Values)) ?? [];
   }
 
   /** Creates the nodes of a list. An entry may have no id, or that of another entry. `under`: the node whose field lists them. */

@@ -34,9 +34,9 @@ export const itemId = ({ id }: { readonly id?: unknown }): string | null =>
 
 const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[]>>();
 
-/** The entries of a bank's list by their names. Entries with the same name are identified by their content. */
-export const entriesByName = <Item>(list: readonly Item[], nameOf: (entry: Item) => string | null) =>
-  getOrMake(indexes, list, () => Map.groupBy(list, nameOf)) as ReadonlyMap<string | null, readonly Item[]>;
+/** The entries of a bank's list by their names, found once. Entries with the same name are identified by their content. */
+export const entriesByName = <Item>(list: readonly Item[], naming: () => (entry: Item) => string | null) =>
+  getOrMake(indexes, list, () => Map.groupBy(list, naming())) as ReadonlyMap<string | null, readonly Item[]>;
 
 const hashes = new WeakMap<object, string>();
 

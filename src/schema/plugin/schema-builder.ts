@@ -1,6 +1,6 @@
 import SchemaBuilder, { type FieldKind, type FieldMap, RootFieldBuilder } from '@pothos/core';
 import type { z } from 'zod';
-import { metaOf } from '../../contract/record.ts';
+import { metaOf, recordFields } from '../../contract/record.ts';
 import type { ObjectFields, Types } from '../builder.ts';
 import { type AnyBankRef, BankRef, type RefOptions } from './bank-ref.ts';
 import { fieldsOf, ownIdField, type Values } from './fields.ts';
@@ -38,6 +38,13 @@ builderProto.bankNode = function bankNode(
   ref: AnyBankRef,
   { fields, through = 'to which it belongs', omit = [] } = {},
 ) {
+  // An id of the path may hide a member of the record. Any other field that hides one would lose what the bank sends.
+  const others = ['id', 'bank', ref.parent?.noun, 'version'].filter((name) => !omit.includes(name ?? ''));
+  const hidden = recordFields(ref.shape).find(({ name }) => others.includes(name));
+  if (hidden !== undefined)
+    throw new Error(
+      `${ref.name}.${hidden.name} is not a member of a record: give "${hidden.rest}" another name`,
+    );
   ref.implement({
     description: metaOf(ref.shape).description ?? '',
     interfaces: [this.nodeInterfaceRef()],

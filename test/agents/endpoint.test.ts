@@ -99,6 +99,8 @@ describe('with IDENTITY=jwt', () => {
       /^Bearer error="invalid_token", error_description="[^"]+", resource_metadata="[^"]+"$/,
     );
     expect((await atGraphQL({})).headers.get('www-authenticate')).toBe('Bearer');
+    // Clients look for the metadata of an issuer here, too, and go on if there are none.
+    expect((await fetch(`${bankql.url}/.well-known/oauth-authorization-server/mcp`)).status).toBe(404);
     const metadata = await fetch(`${bankql.url}${new URL(metadataUrl).pathname}`);
     expect(metadata.headers.get('content-type')).toBe('application/json');
     expect(await metadata.json()).toEqual({
@@ -238,6 +240,21 @@ describe('the limits of the door', () => {
   });
 });
 
+test('a long list of tools needs room until its client has read it', async () => {
+  await using agents = await startAgents({
+    documents: Object.fromEntries(
+      Array.from({ length: 12 }, (_, n) => [
+        `${n}.graphql`,
+        `mutation Pay${n}($input: PutTransactionRequestInput!) { putTransactionRequest(input: $input) { userErrors { code } } }`,
+      ]),
+    ),
+    capacity: capacityLimits({ unread: 16_384 }),
+  });
+  const refused = await send(agents.url, 'tools/list');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'OVERLOADED' } }] });
+});
+
 test('each request has one line in the log, which names the tool, distinguishes asked from not agreed, and contains nothing of the request', async () => {
   await using agents = await startAgents();
   const given = { input: { ...input('77.31'), description: 'the purpose of it' } };
@@ -249,6 +266,12 @@ test('each request has one line in the log, which names the tool, distinguishes 
   await call(agents.url, 'Balance', { account: 'alice-current' });
   await send(agents.url, 'tools/list');
   await send(agents.url, 'tools/call', { name: 'Nothing', arguments: {} });
+  // What the SDK refuses with status 200, and a notification, to which nobody answers.
+  await send(agents.url, 'tools/call', { name: 'Pay', arguments: [] });
+  await send(agents.url, 'tools/call', { name: 'Pay', arguments: given, requestState: 1 });
+  const notification = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'Pay', arguments: given } };
+  const accepting = { ...alice, Accept: 'application/json, text/event-stream' };
+  expect((await fetch(agents.url, postOf(notification, accepting))).status).toBe(202);
   await fetch(agents.url, { headers: alice });
   const lines = logLines(agents.log.join(''), '"msg":"operation"');
   expect(
@@ -262,6 +285,9 @@ test('each request has one line in the log, which names the tool, distinguishes 
     ['Balance', 'query', 'ok', 200, undefined],
     [undefined, undefined, 'ok', 200, undefined],
     [undefined, undefined, 'failed', 200, ['BAD_USER_INPUT']],
+    ['Pay', 'mutation', 'failed', 200, ['BAD_USER_INPUT']],
+    ['Pay', 'mutation', 'failed', 200, ['BAD_USER_INPUT']],
+    ['Pay', 'mutation', 'failed', 202, ['BAD_USER_INPUT']],
     [undefined, undefined, 'failed', 405, ['BAD_USER_INPUT']],
   ]);
   const [key = ''] = /[\da-f-]{36}/.exec(paid.content?.[1]?.text ?? '') ?? [];
