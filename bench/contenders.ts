@@ -36,9 +36,9 @@ export const limit: Contender = {
 
 /**
  * bankql as it is released, with every protection on, and with SQLite in a temporary folder. The cache of public data is off,
- * because with it a list of branches would cost no REST call. Good requests are not logged, as with the other contenders. The
- * load comes from one network address with 2,048 callers. With this number of connections, its calls of one bank operation have
- * 64 of them, as many as the limit has.
+ * because with it a list of branches would cost no REST call. Successful requests are not logged, as with the other contenders.
+ * The load comes from 2,048 callers of one network address. The gate lets such an address use three eighths of BANK_CONNECTIONS for
+ * one bank operation: 64 of 171, which is the number of connections of the contender `limit`.
  */
 export const bankql: Contender = {
   name: 'bankql',

@@ -13,9 +13,9 @@ interface Load {
 }
 
 /**
- * Prevents this process, which contains the load and the bank, from sleeping. To wake a sleeping core costs 10 to 20 µs on a
- * virtual machine, and the sender pays: a contender that makes the load wait would be charged more for each byte that it writes
- * than one that does not.
+ * Prevents this process, which contains the load and the bank, from sleeping. On a virtual machine, waking a sleeping core
+ * takes 10 to 20 µs of the sender's processor time. A contender that makes the load wait would pay this more often than one that
+ * does not.
  * Shape: a function that ends this, and returns the share of the time in which there was nothing to do.
  */
 function stayAwake(): () => number {

@@ -38,7 +38,7 @@ export function serveTools(
 
 export type ServedTools = ReturnType<typeof serveTools>;
 
-/** A message that is answered. */
+/** A message from an agent, while bankql answers it. */
 export interface Message {
   readonly sender: ToolsSender;
   /** The tools at the beginning of the call, which are used until its end. */

@@ -262,7 +262,7 @@ function warnOfSettings(
 ): void {
   if (config.bank !== null && isInMemory(config))
     logger.warn(
-      'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
+      'STATE_URL=memory: payments are forgotten at a restart, and a payment that is requested again is then sent again',
     );
   const hasOtherProxy = Boolean(environment.HTTPS_PROXY || environment.https_proxy);
   if (hasOtherProxy && bankUrl.startsWith('https:') && !config.bankLimits.network?.proxyUrl)

@@ -46,8 +46,8 @@ export function validateCredential(header: string, value: string): string {
 }
 
 /**
- * The headers that show the caller to the bank for one operation, names and values in turn: the subscription key
- * always, the auth headers if the operation is marked A, or marked a and they were given.
+ * The headers that show the caller to the bank for one operation, names and values in turn. The subscription
+ * key is always among them. The auth headers are if the operation requires them, or if it allows them and they were given.
  * Errors: MISSING_CREDENTIALS, which names the headers that are absent.
  */
 function credentialHeadersFor(operation: Operation, credentials: Credentials): string[] {

@@ -306,7 +306,7 @@ function codeIn(json: unknown, depth = 0): string | null {
 /**
  * The first `maxLength` characters of a text, with '[redacted]' in place of each of `secrets`. A secret that the cut
  * goes through is removed entirely: the text after the cut is searched as far as the longest secret reaches. A secret
- * within one of the `known` texts, which the reader has sent, stays.
+ * is kept if it is part of one of the `known` texts, because the reader has sent these.
  */
 export function redact(
   text: string,

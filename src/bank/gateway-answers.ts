@@ -6,7 +6,7 @@ import { comparableTextOf, type HttpResponse, isSaidToEnd } from './http-message
  * They are compared as a whole: one more member, and the answer may be about the payment. Reads and payments use the same list.
  */
 
-/** The thing that a gateway refuses. `operator key`: the subscription key in BANK_SUBSCRIPTION_KEY, which is not the caller's. */
+/** What a gateway refuses. `operator key`: the subscription key in BANK_SUBSCRIPTION_KEY, which is not the caller's. */
 export type GatewayRefusal = 'rate limit' | 'operator key' | 'credentials';
 
 /** Matches a whole text, in which `#` stands for digits. */
@@ -119,7 +119,7 @@ export class GatewayAnswers {
   }
 
   /**
-   * The thing that a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is
+   * What a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is
    * neither a known text nor the status, a time or the id of a request. A 401 may have no text. The operator's texts may have
    * members of any name beside and around them.
    */

@@ -130,8 +130,8 @@ export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
 }
 
 /**
- * The text of a short body that is compared as a whole; null if it may say more than its text: it is longer, in another charset, or
- * empty although the head does not say so.
+ * The text of a short body, to be compared as a whole. Null if the body is longer than `maxLength`, is in another charset, or is empty
+ * although the head does not say so: the bank may have said more than the text shows.
  */
 export function comparableTextOf(
   response: Pick<HttpResponse, 'headers' | 'body'>,

@@ -28,7 +28,7 @@ function read(call: Call, response: HttpResponse): void {
   else interpret(call, response, readingAnswer(call, response, call.target.services));
 }
 
-/** Reads an answer that is not plain, while there is time. */
+/** Interprets an answer that is not plain. When the slice of time is used up, it continues in the next one. */
 function interpret(call: Call, response: HttpResponse, reading: ReturnType<typeof readingAnswer>): void {
   let step: ReturnType<typeof reading.next>;
   try {

@@ -47,7 +47,7 @@ export function contentOf(operation: Operation, json: unknown): ResponseContent 
   return content;
 }
 
-/** The content of an answer that has it where the specification says. */
+/** The content of an answer, if it is where the specification has it; otherwise undefined. */
 function contentInPlace(operation: Operation, answer: JsonObject | null): ResponseContent | undefined {
   if (answer === null) return undefined;
   const { envelope } = operation;

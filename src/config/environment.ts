@@ -171,9 +171,12 @@ const line =
   /[^\S\n]*(?:(?:export )?[A-Za-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\s"'`#][^\n#]*)?)?[^\S\n]*(?:(?<!\S)#.*)?(?:\n|$)/y;
 
 /**
- * The number of the first line that parseEnv would leave out or misread: a line without a name or a value, with words behind a
- * quoted value, with a quote that is not closed, or with a # in a value, which would be cut off there. Null if there is no such
- * line. The line itself is not returned, because it may contain a secret.
+ * The number of the first line that parseEnv would leave out or misread; null if there is none. Such a line
+ * - has no name or no value,
+ * - has words behind a quoted value,
+ * - has a quote that is not closed, or
+ * - has a # in a value, where parseEnv would cut the value off.
+ * The line itself is not returned, because it may contain a secret.
  */
 function misleadingLine(text: string): number | null {
   for (line.lastIndex = 0; line.lastIndex < text.length; ) {

@@ -3,15 +3,15 @@ import { jsonNumber, jsonNumberSource } from './decimal.ts';
 /**
  * JSON whose amounts keep every digit.
  *
- * `JSON.parse` reads 9007199254740993 as …992 and 1.10 as 1.1. Money must not lose digits in that way, so the numbers
- * of all `amount` members are quoted in the text before it is parsed: amounts arrive as strings of their digits,
- * however large, and are sent with the same digits. This costs about 1.5 times as much as plain parsing; parsers that
+ * `JSON.parse` reads 9007199254740993 as …992 and 1.10 as 1.1. Money must not lose digits in that way. So before the
+ * text is parsed, the numbers of all `amount` members are quoted. An amount of any size then arrives as the string of its digits,
+ * and is sent with the same digits. This costs about 1.5 times as much as plain parsing; parsers that
  * keep all numbers cost ten times as much.
  */
 
 /**
- * Parses JSON. The number of an `amount` member becomes the string of its digits. An amount that is a string already stays one;
- * `onQuotedAmount` is called once for all of them. With `keepDigits`, other numbers are still numbers, and `exactNumber` returns
+ * Parses JSON. The number of an `amount` member becomes the string of its digits. An amount that is a string already is not changed;
+ * for all such amounts together, `onQuotedAmount` is called once. With `keepDigits`, other numbers are still numbers, and `exactNumber` returns
  * the digits of those that a double cannot represent.
  * Errors: SyntaxError, as JSON.parse.
  */

@@ -171,7 +171,7 @@ export class OperationPlan {
       names.push(name);
       const known = outer.get(name);
       if (known === undefined) fields.push({ name, field, nodes: [...nodes] });
-      // The selections below the field are delivered with it.
+      // The object has this field anyway. What the fragment selects below it is delivered with that field.
       else if (!isLeafType(getNamedType(field.type))) known.nodes.push(...nodes);
     }
     const all = new Map([...outer, ...fields.map((field) => [field.name, field] as const)]);

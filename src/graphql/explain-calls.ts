@@ -21,10 +21,15 @@ export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   /** The path of the specification, with its parameters: ids are private. */
   readonly url: string;
   /**
-   * `bank`: a REST call of its own; `joined`: a call in progress that an identical read shares; `cached`, `stale`: an
-   * earlier answer; `loader`: an earlier read of this operation; `record`: a payment, answered from its
-   * record; `none`: a payment for which this request sent nothing; `unknown`: a payment that failed unexpectedly;
-   * `pending`: a call for which the answer did not wait.
+   * Where the answer came from:
+   * - `bank`: a REST call of its own.
+   * - `joined`: the call of an identical read that was in progress.
+   * - `cached`, `stale`: an earlier answer.
+   * - `loader`: an earlier read of this operation.
+   * - `record`: the record of a payment.
+   * - `none`: a payment for which this request sent nothing.
+   * - `unknown`: a payment that failed unexpectedly.
+   * - `pending`: a call for which the answer did not wait.
    */
   readonly source: CallOutcome['source'] | 'loader' | 'record' | 'none' | 'unknown' | 'pending';
   /**

@@ -117,7 +117,10 @@ const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
   old,
 ];
 
-/** Null for a form that bankql does not have. */
+/**
+ * The form that the parameters of a media range name; that of 2022 if they name none. Null if they name only forms that bankql does
+ * not have.
+ */
 function namedForm(parameters: MIMEType['params']): Omit<IncrementalStream, 'type'> | null {
   let isNamed = false;
   for (const named of namedForms) {

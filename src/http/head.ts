@@ -64,7 +64,7 @@ function isUtf8(text: string): boolean {
 
 /** A page, or a file of GraphiQL's. */
 export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
-/** The thing that a request asks for; null if bankql does not serve it. */
+/** What a request asks for; null if bankql does not serve it. */
 export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
@@ -86,8 +86,8 @@ interface Served {
 }
 
 /**
- * Finds the thing that a request asks for. `path` is the path of GraphQL; a proxy or a host may have put another path in front of
- * it. If a host such as Express serves bankql below a mount point, the mount point itself is also a path of GraphQL.
+ * Finds what a request asks for. `path` is where GraphQL is served; a proxy or a host may have put a prefix in front of it. If a
+ * host such as Express serves bankql below a mount point, GraphQL is served at the mount point itself, too.
  */
 export function placeOf(
   { method, url = '/', originalUrl, baseUrl, headers }: Head,

@@ -93,8 +93,8 @@ export interface Respondent {
 
 /**
  * Creates the function that converts a result into an answer, as specified by GraphQL over HTTP, with the headers for HTTP
- * caches. If the JSON is too long or cannot be created, or if no memory is left in which it can wait for its client, the answer
- * is an error, which says what a mutation did. The function never throws.
+ * caches. The answer is an error if the JSON is too long, if it cannot be created, or if no memory is left in which it can wait for
+ * its client. The error of a mutation says what the mutation did. The function never throws.
  */
 export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErrorResult: ToErrorResult) {
   return (result: ExecutionResult, { mediaType, request, holder, activity }: Respondent) => {

@@ -84,8 +84,8 @@ export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
 /**
- * Why a body of this type is not read; null if it is JSON in UTF-8. Pages of other origins could send some other types without a
- * preflight.
+ * Why a body of this type is not read; null if it is JSON in UTF-8. Only JSON is read, because a page of another origin could
+ * send some other types without a preflight.
  */
 function typeProblem(type: string): string | null {
   if (!/^application\/(graphql-response\+)?json\s*(;|$)/i.test(type))

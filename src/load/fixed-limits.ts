@@ -12,7 +12,7 @@ interface Limit {
   readonly is: number | { readonly part: number; readonly most: number; readonly unit: number };
   /** The unit in which the value is shown. */
   readonly as: 'count' | 'bytes' | 'ms' | 'share';
-  /** The thing that is limited, for the documentation. */
+  /** What is limited, for the documentation. */
   readonly meaning: string;
 }
 

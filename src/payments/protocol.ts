@@ -79,7 +79,7 @@ const executedNothing = {
 export const maySend = ({ state, leaseUntil }: PaymentRecord, endsBy: number): boolean =>
   state === 'PENDING' && endsBy < leaseUntil;
 
-/** The record of a key after an event; null if it is deleted; undefined if it stays as it is. */
+/** The record of a key after an event; null if it is deleted; undefined if the event does not change it. */
 export function advance(held: HeldPayment | null, event: ProtocolEvent): HeldPayment | null | undefined {
   switch (event.kind) {
     case 'begin':

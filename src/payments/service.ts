@@ -116,13 +116,16 @@ interface PaymentServiceOptions {
 export interface PaymentService {
   /**
    * Sends a payment, at most once for the caller and the key, and completes it even if the client disconnects.
-   * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; FORBIDDEN, before anything is
-   *         recorded, if the caller may not pay; IDEMPOTENCY_KEY_REUSED where
-   *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
-   *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
-   *         refused it with, also when it is asked for again; BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or
-   *         RATE_LIMITED only where nothing is kept under this key, so that it may be tried again; OUTCOME_UNKNOWN
-   *         otherwise, with `trackId` and `idempotencyKey`.
+   * Errors:
+   * - BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS.
+   * - FORBIDDEN if the caller may not pay; nothing is recorded.
+   * - IDEMPOTENCY_KEY_REUSED if the key belongs to another payment; IDEMPOTENCY_IN_PROGRESS.
+   * - STATE_UNAVAILABLE and OVERLOADED, with `idempotencyKey` and `retryAfter`: this request sent nothing, but an earlier one may
+   *   have.
+   * - The error with which the bank refused the payment. A repeated request gets the same error.
+   * - BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or RATE_LIMITED, only if nothing is recorded under this key: the payment may
+   *   be tried again with it.
+   * - OUTCOME_UNKNOWN otherwise, with `trackId` and `idempotencyKey`.
    */
   pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
   /**

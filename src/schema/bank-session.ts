@@ -59,7 +59,7 @@ interface BankSessionOptions {
   readonly limits: OperationLimits;
   /** The deadline of the reads, in milliseconds of performance.now(). */
   readonly endsAt: number;
-  /** Ends its reads. */
+  /** Ends the reads when it is aborted. */
   readonly signal: AbortSignal | undefined;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;

@@ -80,7 +80,7 @@ export function loadOtherAccounts(
 
 /** Selects the entries whose holder's name or IBAN contains a folded text. */
 function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
-  // White space alone is no part of an IBAN.
+  // A text of white space alone finds no IBAN: without its white space it is empty, and every IBAN contains the empty text.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
     (isObject(holder) && containsFolded(holder.name, text)) ||
@@ -151,9 +151,9 @@ interface ReadOtherAccount extends ViewIds {
 }
 
 /**
- * The payee of a payment to this counterparty. The bank's interface does not say which of its values `to` takes. `to` holds the id of an
- * account and the code of a bank, so only the counterparty's `id` and its bank's code fit; an IBAN or a number does not, and `bank` may
- * be a name. If one of them is missing or ambiguous, the result is null: the money could go to somebody else.
+ * The payee of a payment to this counterparty. The bank's interface does not say which values of a counterparty `to` takes. `to`
+ * contains the id of an account and the code of a bank. So only the counterparty's `id` and its bank's code fit: an IBAN or a number
+ * is no id, and `bank` may be a name. If one of the two is missing or ambiguous, the result is null: the money could go to somebody else.
  * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
  */
 export function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<PayeeIds | null> {

@@ -42,10 +42,11 @@ interface RecordUpdate {
 /**
  * Reads a record, bypassing all caches, changes it and writes it back whole. Updates of one record run one after the other.
  * Shape:  the record, if the bank's answer shows all of it, and the write's Track-ID.
- * Errors: nothing is written, and the error is BAD_USER_INPUT if nothing is to be changed or a member that the bank requires
- * would be missing; CONFLICT if the record does not have the version `ifVersion`; BANK_BAD_RESPONSE if the record breaks the
- * contract anywhere, since a body made from it would lose that value, or if it has another id than the requested one. Otherwise
- * those of the read and of the write.
+ * Errors: those of the read and of the write, and the following, after which nothing was written.
+ * - BAD_USER_INPUT if nothing is to be changed, or a member that the bank requires would be missing.
+ * - CONFLICT if the record does not have the version `ifVersion`.
+ * - BANK_BAD_RESPONSE if any value of the record breaks the contract, because the body would lose this value; also if the record has
+ *   another id than the requested one.
  */
 export async function updateRecord({ session, ...context }: Context, update: RecordUpdate): Promise<Written> {
   const { ref, write, ids, input } = update;

@@ -8,8 +8,8 @@ import { listOf } from './plugin/fields.ts';
 const versions = new WeakMap<object, string>();
 
 /**
- * A fingerprint of a record as it was read, which is computed once. Two records have the same one if all members in the shape are
- * equal, in whatever order they came; a null counts as absent, and members that are not in the shape do not count.
+ * A fingerprint of a record as it was read, which is computed once. Two records have the same fingerprint if all members of the shape
+ * are equal, in any order. A null counts as absent. Other members do not count.
  * Errors: BANK_BAD_RESPONSE if any part of the record breaks the contract.
  */
 export const versionOf = (shape: z.ZodObject, record: object): string =>

@@ -59,8 +59,8 @@ function onlyEntry(value: unknown, name: string): string {
 }
 
 /**
- * The path in changes, such as `balance.amount`, that is null and so clears the member of a body with the path `rest`; null
- * if the changes do not name that member, or give it a value.
+ * Finds why a member of a body is cleared: the path in the changes that is null, such as `balance.amount`. The member is named by its
+ * path in REST. Null if the changes do not name the member, or give it a value.
  */
 export function clearedBy(
   record: z.ZodObject,

@@ -35,7 +35,7 @@ export const fieldsInRest = (
     .flatMap((type) => (isObjectType(type) ? Object.values(type.getFields()) : []))
     .map((field) => ({ field: String(field), ...restOf(field) }));
 
-/** The entries of a page are read together with it. */
+/** Whether a type belongs to a page of a list: its fields make no calls of their own, because the list's field has read the entries. */
 const isPage = ({ name }: GraphQLNamedType): boolean => /(Connection|Edge|PageInfo)$/.test(name);
 
 /** The extensions of a field whose operations do not follow from its type. */

@@ -152,7 +152,7 @@ test('callbacks of an earlier attempt say nothing of the next one', async () => 
   const [first, second] = [controllerOf(), controllerOf()];
   call.onRequestStart(first);
   call.onResponseStart(first, 502, { ...json, 'content-encoding': 'br' });
-  // The status is enough: the attempt has ended, and its connection is about to be closed.
+  // The status has ended the attempt, so that it is reported. The connection is about to be closed.
   await until(() => reports.length === 1);
   call.onResponseError(first, new Error('aborted'));
   await until(() => dispatched.length === 2);

@@ -329,7 +329,7 @@ test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
   (text) => {
     const file = fileWith('key', text);
     const STATE_URL_FILE = fileWith('url', 'sqlite:state.db\n');
-    // The name of the file may have been copied, too.
+    // If the name of the file was copied too, it may also end with a carriage return.
     const own = { BANK_SUBSCRIPTION_KEY_FILE: `${file}\r`, STATE_URL_FILE };
     const { environment, sources } = resolveEnvironment(own, []);
     expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(file);

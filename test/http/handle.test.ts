@@ -176,8 +176,8 @@ const requests: Readonly<Record<string, SentRequest>> = {
 };
 
 /**
- * The content type of the body, and the status of the answer. Pages of other origins may send any type but JSON without a
- * preflight.
+ * The content type of the body, and the status of the answer. Only JSON is accepted, because a page of another
+ * origin could send some other types without a preflight.
  */
 const contentTypes: readonly (readonly [string | null, number])[] = [
   [null, 415],

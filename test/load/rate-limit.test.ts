@@ -137,7 +137,7 @@ describe('in front of a bank', () => {
       '{ bank(bankId: "..") { branches { totalCount } } }',
     ])
       expect(codesOf(await bankql.ask(query))).not.toContain('RATE_LIMITED');
-    // Calls that are not made do not count either, because a credential is missing or an id is invalid.
+    // A call that is not made does not count: the invalid id above prevents it, and here the missing credentials do.
     const { 'Ocp-Apim-Subscription-Key': key } = credentials;
     const without = { 'Ocp-Apim-Subscription-Key': key };
     for (let times = 0; times < 3; times++)

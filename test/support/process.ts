@@ -75,7 +75,7 @@ export async function startProcess(
   args: readonly string[] = [],
 ): Promise<BankqlProcess> {
   const { STATE_URL: store } = environment;
-  // Made once, as an operator does. An invalid address is reported at the start.
+  // Each store is created once, as an operator does. If its address is invalid, bankql reports that when it starts.
   if (store !== undefined && !made.has(store)) await initStore(store).catch(() => {});
   if (store !== undefined) made.add(store);
   const { child, ended, output } = launch(environment, args);

@@ -55,8 +55,8 @@ interface JwksOptions {
 }
 
 /**
- * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded: if not, the earlier set stays
- * in use. `current` is the number of the set in use; null if it has to be fetched again.
+ * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded; if it failed, the earlier set is
+ * used further. `current` is the number of the set in use; null if it has to be fetched again.
  */
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 

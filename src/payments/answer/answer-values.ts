@@ -58,8 +58,8 @@ const errorNames: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether a value may be an id, or a list of ids: no white space, no sign, at least one letter or one digit that is not 0, no
- * status of an error and no word such as error, null or none.
+ * Whether a value may be an id, or a list of ids. An id has no white space, does not begin with a sign, and has at least one letter
+ * or one digit that is not 0. It is neither the status of an error nor a word such as error, null or none.
  */
 export function isId(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every((id) => !Array.isArray(id) && isId(id));

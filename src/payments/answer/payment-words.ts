@@ -219,8 +219,9 @@ function splitAtCode(text: string): { readonly head: string; readonly rest: stri
 }
 
 /**
- * Every clause has to be a reason. A text may also be the one that the standard gives to its code: to one of `codes`, which stand
- * beside it, or to a code at its beginning, as in `OBP-30003: Account not found. Please specify a valid value for ACCOUNT_ID.`
+ * A text is a reason if each of its clauses is one. It is also a reason if it is the text that the standard defines for a code. The
+ * code is one of `codes`, which stand beside the text, or is at its beginning, as in
+ * `OBP-30003: Account not found. Please specify a valid value for ACCOUNT_ID.`
  */
 export function readText(text: string, words: BankWords, codes: readonly string[] = []): Reason {
   const taught = taughtMeaning(text, words);

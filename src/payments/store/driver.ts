@@ -14,16 +14,16 @@ export interface StoreDriver {
   /** The time after a WriteUncertain within which the write may still be committed, in milliseconds. */
   readonly uncertainMs: number;
   /**
-   * Inserts a row unless there is one with its id. Its `created_at` and `updated_at` become the database's time, its `lease_until`
-   * that time and `lease_ms`.
-   * Shape:  the row that is there now. It was inserted if it has the given version.
-   * Errors: StoreUnavailable if nothing is stored; WriteUncertain. The same applies to every write below.
+   * Inserts a row unless there is one with its id. The database sets `created_at` and `updated_at` to its own time, and
+   * `lease_until` to that time plus `lease_ms`.
+   * Shape:  the row with this id that is now in the store. If it has the given version, it was inserted.
+   * Errors: StoreUnavailable if nothing was stored; WriteUncertain if the row may be stored. Every write below has the same errors.
    */
   insert(row: NewRow): Promise<StoredRow>;
   /**
-   * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time; if the row is finished
-   * now, it is not before that of any finished row, in case the clock was set back.
-   * Shape: whether it did.
+   * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time; if the
+   * change finishes the row, it is not before that of any finished row, in case the clock was set back.
+   * Shape: whether the row had this version.
    */
   compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;
   /**

@@ -57,20 +57,20 @@ export interface PaymentStore {
   /** Counts unfinished payments, for the start and the metrics. Does not wait behind searches. */
   count(): Promise<RowCounts>;
   /**
-   * Stores the record, durably, unless there is one with its id. Its times become those of the database; its lease ends `leaseMs`
+   * Stores the record, durably, unless there is one with its id. The database sets the record's times; its lease ends `leaseMs`
    * later.
-   * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
-   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent, but not in the first
-   *        hour of the process, nor in the hour after a step of the database's clock.
-   * Errors: StoreUnavailable: the attempt must not be sent, and if it may have been stored, it is taken back as soon as the store
-   *         answers. The same applies to the methods below.
+   * Shape: null if it was stored; otherwise the record with this id that was stored before. If that one is PENDING and its lease
+   *        has ended, it becomes UNKNOWN first. If it is DONE or REJECTED and its last change is older than the store's retention,
+   *        it counts as absent, but not in the first hour of the process, nor in the hour after a step of the database's clock.
+   * Errors: StoreUnavailable: the attempt must not be sent. If its record may have been stored, it is deleted as soon as the store
+   *         answers. The methods below may also fail with StoreUnavailable.
    */
   begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
-   * Writes how an attempt ended. Only the attempt that began the payment can (`trackId`), and only while the record is PENDING,
-   * or UNKNOWN because its lease ended before its answer came (not once an operator settled it). An outcome of null says that
-   * this attempt executed nothing: a PENDING record is deleted, so that its key is free; one that is UNKNOWN because its lease
-   * ended becomes REJECTED, since a client may know already that it may have been sent.
+   * Writes how an attempt ended. Only the attempt that began the payment (`trackId`) can write it. The record has to be PENDING, or
+   * UNKNOWN because its lease ended before the answer came; a record that an operator settled is not changed. An outcome of null
+   * says that this attempt executed nothing. A PENDING record is then deleted, so that its key is free. An UNKNOWN one becomes
+   * REJECTED, because a client may have been told already that the payment may have been sent.
    * Shape: whether the record changed. If that fails, and this process began the attempt, the outcome is kept in memory: the
    *        methods here answer from there, and it is written when the store is back.
    */

@@ -21,9 +21,9 @@ export function pause(ms?: number): Promise<void> {
 }
 
 /**
- * The outcomes that the database has not taken. They are written when it is back. An INSERT that may or may not have been committed is
- * deleted by the same retry. If this process dies first, the record stays PENDING and becomes UNKNOWN although nothing was sent: safe, but
- * the key is used up.
+ * The outcomes that the database has not taken. They are written when it is back. The same retry deletes a record whose INSERT may
+ * or may not have been committed. If this process dies first, that record stays PENDING and becomes UNKNOWN although nothing was sent.
+ * This is safe, but the key is used up.
  */
 export class UnwrittenOutcomes {
   readonly #write: (kept: Unwritten) => Promise<boolean>;
@@ -42,7 +42,7 @@ export class UnwrittenOutcomes {
     return this.#kept.size;
   }
 
-  /** The number of those that contain the outcome of a payment. */
+  /** The number of unwritten outcomes that have a record. The others say that nothing was executed. */
   get records(): number {
     return [...this.#kept.values()].filter(({ record }) => record !== null).length;
   }

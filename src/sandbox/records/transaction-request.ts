@@ -15,8 +15,9 @@ import {
 import { ownAccount, ownerView } from './account.ts';
 
 /**
- * Customer, accounts (from, to), amount and purpose; status; how many days before the start it was made; and how many days before
- * the start its transfers were made, which have its status: a standing order has several. The rows have the order of their ids;
+ * The columns: customer; account that pays; account that is paid; amount; purpose; status; how many days before the start the request
+ * was made; and, for each of its transfers, how many days before the start it was made. A transfer has the status of its request. A
+ * standing order has several transfers. The rows have the order of their ids;
  * dates go up from transfer to transfer of an account.
  */
 const requestTable = `
@@ -89,9 +90,9 @@ export const transactionRequestHandlers: Handlers<
   },
 
   /**
-   * Asks for a transfer to another account of this bank, or to a counterparty at another one. Up to 1,000 it is made at
-   * once (COMPLETED, or what the payee's bank does with it); above that, or without a value, the request waits for its
-   * challenge (INITIATED), which no operation can answer.
+   * Asks for a transfer to another account of this bank, or to a counterparty at another one. A transfer of up to
+   * 1,000 is made at once: the request is COMPLETED, or has the status that the payee's bank gives it. A request for more, or
+   * without a value, waits for its challenge (INITIATED), which no operation can answer.
    * Shape:  only the new request.
    * Errors: HttpError 400 if the value does not fit or the funds do not suffice, 404 if there is nobody to pay to, and
    *         as ownerView.

@@ -80,7 +80,7 @@ export interface ListedTypes<
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A part of a key, as the code uses it. */
+/** One id of a key: how it is checked, and how messages name it. */
 export interface KeyId {
   readonly name: string;
   /** Checks the value in the key of a global id, which anybody may have written. Errors: BAD_USER_INPUT. */

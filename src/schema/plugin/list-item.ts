@@ -24,7 +24,7 @@ export interface Listed {
   readonly under?: { readonly record?: unknown } | undefined;
 }
 
-/** Whether a value in the key of a global id is the hash of a content. */
+/** Whether a value in the key of a global id is the hash of an entry's content. */
 export const isContentHash = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 

@@ -43,7 +43,7 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
     args: InputShapeFromFields<Args>,
     context: Context,
   ) => Promise<readonly (T['Item'] | OwnId<T>)[]>;
-  /** Further fields of the entries, of the first list of these records. */
+  /** Further fields of the type of edges. If several lists have the same records, those of the first list apply. */
   readonly edge?: EdgeFields<T['Ids'] & { readonly record: T['Item'] }, Args>;
 }
 

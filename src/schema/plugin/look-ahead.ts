@@ -23,7 +23,7 @@ export interface Needs {
   /** Whether only deferred fields need the record, so that the other fields are delivered before it is read. */
   readonly isLate: boolean;
   /**
-   * Resolves the fields that need only the ids, before the record is there. Shape: their results by their fields; null if there
+   * Resolves the fields that need only the ids, before the record is read. Shape: their results by their fields; null if there
    * are none. `index`: the position of the object, if `info` is that of a list.
    */
   resolveEarly(

@@ -592,7 +592,7 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     await using bankql = await launchHeld(manifest);
     await until(() => workersOf(bankql).length === 1);
     const [worker = 0] = workersOf(bankql);
-    // On a slow machine, the worker may ignore the signal already, which changes nothing.
+    // On a slow machine, the worker may already ignore SIGTERM by now. The result is the same.
     process.kill(worker, 'SIGSTOP');
     process.kill(worker, 'SIGTERM');
     await terminate(bankql);

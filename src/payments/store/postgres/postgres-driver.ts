@@ -166,7 +166,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     if (compared.change !== null) notify(`The payment store ${shown} goes on: ${compared.change}.`);
     if (server.system_identifier === null)
       notify(
-        'The server does not say which one it is: a bankql that starts does not notice if another server has taken its place.',
+        'The server does not show its system identifier: a bankql that starts does not notice if another server has taken its place.',
       );
     const current = { ...row, ...withoutNulls(server) };
     const isWritten = readOnly || JSON.stringify(current) === JSON.stringify(row);

@@ -221,8 +221,8 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
 }
 
 /**
- * Compares a server with the one that a store was last seen on. `isWatched`: this process ran before a change, and the newest
- * record that it knows is there.
+ * Compares a server with the one that a store was last seen on. `isWatched`: this process ran before a change, and the server
+ * has the newest record that the process knows.
  * Shape: `loss` says why records may be missing; `change` describes a change without a loss. Both may be null.
  */
 export function compareServers(

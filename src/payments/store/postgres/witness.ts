@@ -36,7 +36,7 @@ export class Witnesses {
     this.#settled = row;
   }
 
-  /** Called when a payment of this process has ended: its row stays. */
+  /** Called when a payment of this process has ended. From then on, nobody deletes its row before its retention is over. */
   ended(id: string): void {
     const row = this.#rows.get(id);
     if (row !== undefined) this.settled(row);

@@ -28,8 +28,8 @@ test.each([
   ['an older timeline', {}, { timeline: 2 }, /old primary or an old copy/, null],
   ['another server', {}, { system_identifier: '8' }, /from system 7 to system 8/, null],
   ['another server with a higher timeline', {}, { system_identifier: '8', timeline: 4 }, /system 8/, null],
-  ['a server that does not say which one it is', {}, { system_identifier: null, timeline: null }, null, null],
-  ['a server that did not say it before', { system_identifier: null, timeline: null }, {}, null, null],
+  ['a server with no identity', {}, { system_identifier: null, timeline: null }, null, null],
+  ['a server that had no identity before', { system_identifier: null, timeline: null }, {}, null, null],
   ['standbys that need not confirm any more', {}, { standbys_confirm: false }, null, null],
 ])('compares with %s', (_, before, server, loss, change) => {
   const result = compareServers({ ...stored, ...before }, { ...stored, ...server }, true);
@@ -244,7 +244,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await Promise.all(Array.from({ length: 4 }, (_, n) => driver.find(String(n))));
       await driver.insert(newRow('a'));
       expect(driver.loss).toBeNull();
-      expect(notices).toEqual([expect.stringContaining('does not say which one it is')]);
+      expect(notices).toEqual([expect.stringContaining('does not show its system identifier')]);
       // A store can be made on this server as well.
       await driver.close();
       await postgres.empty();
