@@ -40,6 +40,7 @@ builder.bankNode(Account, {
     views: t.bankList(Account, {
       description: 'The account as its views show it, which the bank lists.',
       ids: () => ({ scope: 'views' as const }),
+      isPlain: true,
     }),
     owners: t.links(Customer, {
       description: 'The customers that `ownerIds` names.',

@@ -25,7 +25,7 @@ const sandboxLists: Readonly<Record<string, string>> = {
   accounts:
     'viewer { id accounts { nodes { id accountId label balance { amount } owners { id legalName } } } }',
   'accounts and views':
-    'bank { id accounts(accountId: "alice-current") { nodes { id viewId label views { nodes { id viewId label } } } } }',
+    'bank { id accounts(accountId: "alice-current") { nodes { id viewId label views { id viewId label } } } }',
   'other accounts': `viewer { id account { id otherAccounts { ${others} } } }`,
   'found other accounts': `viewer { id account { id otherAccounts(search: "a") { ${others} } } }`,
   requests: `viewer { id account { id transactionRequests {

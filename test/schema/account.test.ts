@@ -63,7 +63,7 @@ describe('accounts', () => {
     expect(await ask(list(', viewId: "public"'))).toEqual({
       data: { bank: { accounts: { totalCount: 1, nodes: [{ ...whole, viewId: 'public' }] } } },
     });
-    await ask('{ bank { account(accountId: "ACC", viewId: "public") { views { nodes { accountId } } } } }');
+    await ask('{ bank { account(accountId: "ACC", viewId: "public") { views { accountId } } } }');
     expect(bank.lines()).toEqual([permissions, ofPublic, views.replace('owner', 'public')]);
   });
 });

@@ -11,13 +11,13 @@ const inAccount = (selection: string) => `{ bank { account(accountId: "A") { ${s
 
 describe('an account', () => {
   test('leads to another view by its id, and to all that the bank lists of it', async () => {
-    const selection = 'view(viewId: "public") { viewId label } views { nodes { accountId viewId label } }';
+    const selection = 'view(viewId: "public") { viewId label } views { accountId viewId label }';
     expect(await ask(inAccount(selection))).toEqual({
       data: {
         bank: {
           account: {
             view: { viewId: 'public', label: 'A as public' },
-            views: { nodes: [{ accountId: 'A', viewId: 'owner', label: 'A as owner' }] },
+            views: [{ accountId: 'A', viewId: 'owner', label: 'A as owner' }],
           },
         },
       },
@@ -32,13 +32,13 @@ describe('an account', () => {
     bank.on(`${account}/views`, {
       body: { accounts: [{ label: 1.5 }, { balance: {}, id: 'A', label: 'one' }] },
     });
-    const result = await ask(inAccount('views { nodes { label } }'));
+    const result = await ask(inAccount('views { label }'));
     expect(result.data).toEqual({
-      bank: { account: { views: { nodes: [{ label: null }, { label: 'one' }] } } },
+      bank: { account: { views: [{ label: null }, { label: 'one' }] } },
     });
-    expect(failuresOf(result)).toEqual(['bank.account.views.nodes.0.label BANK_BAD_RESPONSE']);
+    expect(failuresOf(result)).toEqual(['bank.account.views.0.label BANK_BAD_RESPONSE']);
     bank.on(`${account}/views`, { status: 403, body: {} });
-    const refused = await ask(inAccount('views { nodes { label } }'));
+    const refused = await ask(inAccount('views { label }'));
     expect(refused.data).toEqual({ bank: { account: { views: null } } });
     expect(failuresOf(refused)).toEqual(['bank.account.views FORBIDDEN']);
   });

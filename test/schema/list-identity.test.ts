@@ -248,7 +248,7 @@ describe('accounts', () => {
 
   test.each([
     ['permissions', (shown: string) => `accounts(accountId: "A") { nodes { ${shown} } }`],
-    ['views', (shown: string) => `account(accountId: "A") { views { nodes { ${shown} } } }`],
+    ['views', (shown: string) => `account(accountId: "A") { nodes: views { ${shown} } }`],
   ])(
     'that share an id, or have none, keep their own balances in the cache of a client (%s)',
     async (scope, field) => {

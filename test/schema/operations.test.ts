@@ -29,7 +29,7 @@ test.each(Object.values(operations))(
 );
 
 test.each([
-  ['views', '{ bank { account(accountId: "A", viewId: "V") { views { nodes { label } } } } }'],
+  ['views', '{ bank { account(accountId: "A", viewId: "V") { views { label } } } }'],
   ['permissions', '{ bank { accounts(accountId: "A", viewId: "V") { nodes { label } } } }'],
 ])('getAccountsScope is reached with the scope %s for each account and view', async (scope, document) => {
   bank.otherwise({ body: { accounts: [{ balance: {}, id: 'A', label: scope }] } });

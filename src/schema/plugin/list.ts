@@ -43,6 +43,8 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
     args: InputShapeFromFields<Args>,
     context: Context,
   ) => Promise<readonly (T['Item'] | OwnId<T>)[]>;
+  /** Whether it is a plain list, without pages: it is always short. */
+  readonly isPlain?: true;
   /** Further fields of the type of edges. If several lists have the same records, those of the first list apply. */
   readonly edge?: EdgeFields<T['Ids'] & { readonly record: T['Item'] }, Args>;
 }
@@ -63,13 +65,14 @@ interface AnyListOptions {
   readonly args?: InputFieldMap;
   readonly ids?: (parent: object, args: object, context: Context) => Values;
   readonly load?: Load;
+  readonly isPlain?: true;
   readonly edge?: AnyEdgeFields;
 }
 
 fieldsProto.bankList = function bankList(
   this: typeof fieldsProto,
   ref: AnyBankRef,
-  { ids, load, args, edge, ...options }: AnyListOptions,
+  { ids, load, args, isPlain, edge, ...options }: AnyListOptions,
 ) {
   const { list } = ref;
   const entriesOf: Load =
@@ -87,19 +90,19 @@ fieldsProto.bankList = function bankList(
           list === undefined
             ? (entry: Values) => ({ ...listIds, [own]: givenId(ref.ownId, entry[own]), under })
             : ref.nodesIn(entries, listIds, under);
-        return new Page(entries, page, toNode, bankql, nameOf, given);
+        const listed = new Page(entries, page, toNode, bankql, nameOf, given);
+        return isPlain === true ? listed.nodes : listed;
       });
     };
   };
-  return this.field(
-    fieldOptions({
-      ...options,
-      type: connectionTo(this.builder, ref, edge),
-      args: { ...args, ...this.arg.connectionArgs() },
-      fromIds: true,
-      resolverOn,
-    }),
-  );
+  const field =
+    isPlain === true
+      ? { type: [ref], nullable: { list: true, items: true }, args }
+      : {
+          type: connectionTo(this.builder, ref, edge),
+          args: { ...args, ...this.arg.connectionArgs() },
+        };
+  return this.field(fieldOptions({ ...options, ...field, fromIds: true, resolverOn }));
 } as typeof fieldsProto.bankList;
 
 const totalCountDescription = 'The number of entries in the whole list, not only in this page.';
