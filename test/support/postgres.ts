@@ -175,13 +175,26 @@ async function createServer(first: Settings) {
     return [pid, ...lines.flatMap(([one, parent]) => (parent === pid && one !== undefined ? [one] : []))];
   }
 
-  async function signal(name: NodeJS.Signals): Promise<void> {
-    for (const pid of await processes()) {
+  /** Sends a signal to all processes of the server. Shape: their ids. */
+  async function signal(name: NodeJS.Signals): Promise<readonly number[]> {
+    const pids = await processes();
+    for (const pid of pids) {
       try {
         process.kill(pid, name);
       } catch {
         // The process has ended in the meantime.
       }
+    }
+    return pids;
+  }
+
+  /** Waits until processes have ended: their connections are then closed. One that nobody has waited for yet is a zombie (Z). */
+  async function untilEnded(pids: readonly number[]): Promise<void> {
+    for (;;) {
+      const listed = await promisify(execFile)('ps', ['-o', 'stat=', '-p', pids.join()]).catch(() => null);
+      const states = listed?.stdout.trim().split(/\s+/) ?? [];
+      if (states.every((state) => state === '' || state.startsWith('Z'))) return;
+      await delay(5);
     }
   }
 
@@ -191,8 +204,9 @@ async function createServer(first: Settings) {
     // While the first process is stopped, it cannot start others.
     ending.kill('SIGSTOP');
     const ended = ending.exitCode === null && ending.signalCode === null ? once(ending, 'exit') : null;
-    await signal('SIGKILL');
+    const pids = await signal('SIGKILL');
     await ended;
+    await untilEnded(pids);
     child = null;
   }
 
@@ -261,7 +275,7 @@ async function createServer(first: Settings) {
       child?.kill('SIGSTOP');
       await signal('SIGSTOP');
     },
-    resume: () => signal('SIGCONT'),
+    resume: async () => void (await signal('SIGCONT')),
     async follow(primary: TestPostgres) {
       rmSync(data, { recursive: true, force: true });
       const from = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
