@@ -19,7 +19,7 @@ builder.objectFields(AccountRef, (t) => ({
   }),
   counterparty: t.field({
     type: OtherAccount,
-    description: 'The payee as a counterparty of the payer; null if it is none.',
+    description: "The payee in the payer's list of counterparties; null if the list does not have it.",
     resolve: (part, _args, { bankql }) => findCounterparty(part, bankql),
   }),
 }));

@@ -9,6 +9,7 @@ import {
   answerOf,
   call,
   documentsFolder,
+  holdBank,
   input,
   paymentDocument,
   questionIn,
@@ -209,16 +210,9 @@ describe('the limits of the door', () => {
     await using agents = await startAgents({
       capacity: capacityLimits({ requests: 2, requestsPerCaller: 1 }),
     });
-    const { recorder, forward } = agents.bank;
     const given = { input: input() };
     const asked = await call(agents.url, 'Pay', given);
-    const arrived = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    recorder.otherwise(async (each) => {
-      arrived.resolve();
-      await released.promise;
-      return forward(each);
-    });
+    const { arrived, released } = holdBank(agents);
     const paying = agree(agents.url, 'Pay', given, asked);
     await arrived.promise;
     const refused = await send(agents.url, 'tools/list');

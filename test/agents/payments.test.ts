@@ -7,6 +7,7 @@ import {
   answerOf,
   call,
   documents,
+  holdBank,
   input,
   questionIn,
   send,
@@ -68,14 +69,7 @@ describe('a payment', () => {
     await using agents = await startAgents();
     const given = { input: input() };
     const asked = await call(agents.url, 'Pay', given);
-    const { recorder, forward } = agents.bank;
-    const arrived = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    recorder.otherwise(async (each) => {
-      arrived.resolve();
-      await released.promise;
-      return forward(each);
-    });
+    const { arrived, released } = holdBank(agents);
     const client = new AbortController();
     const cut = agree(agents.url, 'Pay', given, asked, { signal: client.signal });
     await arrived.promise;
@@ -379,14 +373,7 @@ describe('an equal payment', () => {
 
   test('that is in progress refuses a new one', async () => {
     await using agents = await startAgents();
-    const { recorder, forward } = agents.bank;
-    const arrived = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    recorder.otherwise(async (each) => {
-      arrived.resolve();
-      await released.promise;
-      return forward(each);
-    });
+    const { arrived, released } = holdBank(agents);
     const given = { input: input() };
     const asked = await call(agents.url, 'Pay', given);
     const first = agree(agents.url, 'Pay', given, asked);

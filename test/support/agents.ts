@@ -232,3 +232,15 @@ export async function startAgents(options: FixtureOptions = {}): Promise<AgentsF
     },
   };
 }
+
+/** Holds the answers of the bank until `released` is resolved. `arrived` resolves when the bank gets a call. */
+export function holdBank({ bank: { recorder, forward } }: AgentsFixture) {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  recorder.otherwise(async (call) => {
+    arrived.resolve();
+    await released.promise;
+    return forward(call);
+  });
+  return { arrived, released };
+}
