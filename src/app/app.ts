@@ -274,7 +274,7 @@ function warnOfSettings(
  * last payment.
  */
 async function openPayments(
-  { state, bankLimits, paymentWords }: Config,
+  { state, bankLimits, limits: { storeAwayMs }, paymentWords }: Config,
   { bank, replica }: Pick<ServerOptions, 'bank'> & { readonly replica: string },
   { telemetry, auditOutput, lastingLogger }: Log,
   closers: Closers,
@@ -291,6 +291,7 @@ async function openPayments(
     bank,
     store,
     sendTimeoutMs: bankLimits.paymentTimeoutMs,
+    storeAwayMs,
     audit(entry) {
       telemetry.onPayment(entry);
       auditOutput.check();

@@ -67,6 +67,11 @@ const table = {
   },
   // Branches and products change rarely. A correction is visible after a minute at most.
   publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
+  // The grace periods of the chart and the units leave 20 s after the last payment.
+  storeAwayMs: milliseconds(
+    10_000,
+    'for how long a process that stops waits, after its last payment, for a payment store that is away',
+  ),
   // A phone in a tunnel is online again within this time. An answer that waits longer only uses memory.
   unreadMs: milliseconds(30_000, 'for how long a client may take nothing of its answer'),
   // A request uses up to a megabyte while it runs. More than 256 at a time would only wait for each other.

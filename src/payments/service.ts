@@ -98,6 +98,8 @@ interface PaymentServiceOptions {
    * bankql answers UNKNOWN only after the request has ended (default: 0).
    */
   readonly sendTimeoutMs?: number;
+  /** The time for which `idle` waits for a store that is away, in milliseconds. */
+  readonly storeAwayMs?: number;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
@@ -150,19 +152,16 @@ export interface PaymentService {
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   findByTrackId(credentials: Credentials, trackId: string): Promise<PaymentRecord | null>;
-  /** Waits until no payment is in progress, and then, for at most `drainMs`, until the store has every outcome. */
+  /** Waits until no payment is in progress, and then, for at most `storeAwayMs`, until the store has every outcome. */
   idle(): Promise<void>;
 }
 
 /** The time after its deadline for which a payment is still assumed to be in progress, in milliseconds. */
 export const leaseMarginMs = 60_000;
 
-/** The time for which the process's exit waits for an unavailable store after the last payment ended, in milliseconds. */
-const drainMs = 10_000;
-
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, audit } = options;
-  const { now = Date.now, requestId = () => undefined, replica = null } = options;
+  const { now = Date.now, requestId = () => undefined, replica = null, storeAwayMs = 10_000 } = options;
   const { bankWords = noBankWords, onUnknownAnswer, onFailure } = options;
   const underWay = new Set<Promise<unknown>>();
 
@@ -364,7 +363,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
-      await store.drain(drainMs);
+      await store.drain(storeAwayMs);
     },
   };
 }

@@ -106,7 +106,7 @@ describe('numbers with a source', () => {
   test('there are some', () => expect(marked.length).toBeGreaterThan(0));
   test.each(marked)('$page: $number $unit is $name of $file', ({ number, unit, file, name }) => {
     const assignment = new RegExp(
-      `\\b${name}\\b(?::\\s*\\w+)?\\s*[=:]\\s*(?:\\{\\s*(?:\\w+:[^\\n]*\\n\\s*)*\\.\\.\\.\\w+\\(|count\\()?([\\d_.]+(?:\\s*[*/]\\s*[\\d_.]+)*)`,
+      `\\b${name}\\b(?::\\s*\\w+)?\\s*[=:]\\s*(?:\\{\\s*(?:\\w+:[^\\n]*\\n\\s*)*\\.\\.\\.\\w+\\(|(?:count|milliseconds)\\(\\s*)?([\\d_.]+(?:\\s*[*/]\\s*[\\d_.]+)*)`,
     );
     const assignedIn = (source: string) => assignment.exec(textOf(source))?.[1] ?? [];
     const named = everyFile.has(file) ? [assignedIn(file)].flat() : [];

@@ -3,6 +3,7 @@ import { openStore } from '../../src/payments/store/open-store.ts';
 import { createTestBankql, credentials, testLeaseMs } from '../support/bankql.ts';
 import type { Act } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { withLimits } from '../support/limits.ts';
 import { logLines } from '../support/log-lines.ts';
 import { type Arrived, accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';
@@ -104,7 +105,9 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
       logLines(process.output(), 'the payment store lacks an outcome');
 
     test('waits for the store, and ends with 0 when it has the outcome', async () => {
-      await using other = await startProcess(environment());
+      // A busy machine may need longer than the default to give the store back.
+      const waiting = withLimits({ storeAwayMs: 120_000 });
+      await using other = await startProcess({ ...environment(), ...waiting });
       const giveBack = takeAwayBeforeTheAnswer(accept);
       const told = await payWhenBack(other.url, 'awaited');
       const ended = other.stop('SIGTERM');
