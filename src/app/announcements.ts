@@ -17,7 +17,7 @@ interface AnnouncementOptions {
   /** Whether the output is a terminal: people get text there; otherwise the log gets lines. */
   readonly isTerminal: boolean;
   readonly write: (text: string) => void;
-  /** Writes the announcements at every log level, so that a restart is always logged. */
+  /** A logger that writes at every LOG_LEVEL, so that a restart is always logged. */
   readonly logger: Logger;
 }
 

@@ -59,8 +59,8 @@ const begin = /-----BEGIN CERTIFICATE-----/g;
 const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
 /**
- * The time at which the first certificate expires, in milliseconds since 1970. Errors: an Error if the text has no certificate,
- * which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one because it is indented or cut off.
+ * The time at which the first certificate expires, in milliseconds since 1970. Errors: Error if the text has no certificate
+ * (OpenSSL would accept it, and trust nobody), or one that OpenSSL would skip because it is indented or cut off.
  */
 function expiryOf(pem: Buffer): number {
   const text = pem.toString('latin1');
@@ -87,7 +87,7 @@ export function warnOfExpiry({ expiries }: BankTls, logger: Logger, now: number)
 
 /**
  * Reloads the files when one of them changes.
- * Shape: a function that ends this.
+ * Shape: a function that ends the watching.
  */
 export function watchBankTls(
   files: TlsFiles,

@@ -151,7 +151,10 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
-      /** A store that STATE_URL names is never made by the start, but on purpose by `bankql payments init`. */
+      /**
+       * Whether the start creates a missing store. A store that STATE_URL names is created only by `bankql payments init`, so
+       * that a lost one is noticed.
+       */
       create: values.STATE_URL === undefined,
     },
     sandbox: { port: values.SANDBOX_PORT },
@@ -165,7 +168,7 @@ function bankTlsOf(values: Values) {
   return { cert, key, ca };
 }
 
-/** The sandbox's logins are the ids of its customers, who all have a current account. */
+/** The templates of `viewer`. In the sandbox, each login is the id of a customer, who has a current account. */
 function viewerOf(values: Values): ViewerTemplates {
   const isSandbox = values.BANK_BASE_URL === undefined;
   return {

@@ -21,8 +21,9 @@ const stableMs = 10_000;
 const maxPauseSeconds = 30;
 
 /**
- * `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. The service can be stopped from its first
- * worker's start on. Errors: StartError; if the first worker cannot start, `ended` rejects with it.
+ * `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. It returns before the first worker
+ * serves, so that a stop is possible during the start. Errors: StartError; if the first worker cannot start, `ended` rejects
+ * with it.
  */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.limits.unwrittenLogBytes;

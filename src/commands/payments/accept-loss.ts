@@ -44,7 +44,10 @@ export async function acceptLoss(
   return 0;
 }
 
-/** The attempts whose keys are free in the store, without attempts that are older than the retention. */
+/**
+ * The logged attempts whose records the store lacks. Payments that ended before `keptSince` are left out, because their records
+ * may have expired.
+ */
 async function lostOf(
   store: PaymentStore,
   attempts: readonly LoggedAttempt[],
