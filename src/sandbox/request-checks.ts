@@ -67,8 +67,8 @@ export function checkTrackId(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * The text's JSON value, with the digits of every `amount` as text, as `parseExactJson` gives them. Unlike
- * that, it tells an amount that is a JSON string from one that is a number: the contract says number.
+ * Parses JSON, and keeps the digits of every `amount` as a text, as `parseExactJson` does. Unlike `parseExactJson`, it refuses
+ * an amount that is a JSON string, because the contract requires a number.
  */
 function parseAmounts(text: string): unknown {
   return JSON.parse(text, (key, value, { source }) => {

@@ -10,7 +10,7 @@ const shareAccount = (database: Database, one: string, other: string): boolean =
 
 export const customerHandlers: Handlers<'getCustomer' | 'putCustomerID'> = {
   /**
-   * A customer, for that customer, for owners of an account together with them, and for the staff.
+   * A customer. Only that customer, those who own an account together with them, and the staff may read it.
    * Errors: HttpError 404 if there is no such customer, 403 for anybody else.
    */
   getCustomer: ({ ids, caller, database }) => {
@@ -22,7 +22,7 @@ export const customerHandlers: Handlers<'getCustomer' | 'putCustomerID'> = {
   },
 
   /**
-   * Replaces the caller's own record; the staff replace any. `metadata`, which no request may hold, is kept.
+   * Replaces the caller's own record; the staff replace any. `metadata` is kept, because no request may contain it.
    * Errors: HttpError 403 for any other id, known or not.
    */
   putCustomerID: ({ ids, body, caller, database }) => {

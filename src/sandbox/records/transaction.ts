@@ -96,7 +96,7 @@ export function seedTransactions(database: Database): void {
 const transactionOf = (database: Database, accountId: string, id: string): Transaction =>
   found(transactions(database, accountId).get(id), `The account ${accountId} has no transaction ${id}`);
 
-/** The values of `{TYPE}`: each is a member of the metadata that the call is about. */
+/** The values of `{TYPE}`: the members of a transaction's metadata. */
 const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
 
 /** The members of a transaction's details that a body may change: who acted on it. The bank posted the others. */
