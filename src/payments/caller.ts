@@ -2,7 +2,7 @@ import { createHmac, hash } from 'node:crypto';
 import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError } from '../errors.ts';
 
-/** The caller, by whom a payment is looked up. Its pseudonyms stand in records and logs. */
+/** The caller to whom a payment belongs. Records and logs contain only pseudonyms of the caller. */
 export interface Payer {
   /** Auth-Provider-Name and Auth-ID. */
   readonly caller: readonly [provider: string, id: string];

@@ -14,7 +14,7 @@ export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const
 const paymentState = z.enum(paymentStates);
 export type PaymentState = z.infer<typeof paymentState>;
 
-/** Whether only the end of the retention can follow this state. */
+/** Whether a payment in this state has ended. Its record then changes no more, and is deleted after the retention. */
 export const isFinished = (state: string): boolean => state === 'DONE' || state === 'REJECTED';
 
 /** One change of a payment's state, for its history. Unknown fields are absent. */
@@ -127,8 +127,9 @@ export const hashRequest = ({ operation, path, request }: PreparedCall): string 
   sha256([operation.id, request.method, path, request.body]);
 
 /**
- * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
- * identity is proven keep their payments. `secret`: the store's, under which a damaged record still has the payer.
+ * Whether a record of the payer's caller may be shown to this payer. A proven identity is enough, because the operator may
+ * change the subscription key. Otherwise the subscription key must be the same. `secret`: the store's; in a damaged record,
+ * only `payer`, which is hashed under it, identifies the payer.
  */
 export function belongsTo(payer: Payer, record: PaymentRecord, secret: string): boolean {
   if (payer.isProven) return true;
@@ -215,8 +216,8 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid: the bank's refusal would have to be
- *         understood, or the payment would be UNKNOWN.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid. The bank is not asked, because a
+ * refusal that bankql does not understand would make the payment UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   const { description, to, value } = body;

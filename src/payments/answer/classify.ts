@@ -15,9 +15,9 @@ import { type Finding, finding, readSuccess, speaksOfFailure } from './success-a
 import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
- * The meaning of the bank's answer to a payment, in a closed world: an answer decides only if bankql understands all of it.
- * DONE needs evidence of the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in
- * payment-words.ts, the bodies with which a request is refused before it is read in bank/gateway-answers.ts.
+ * The meaning of the bank's answer to a payment. An answer decides only if bankql understands all of it. DONE needs evidence of
+ * the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in payment-words.ts. The
+ * bodies with which a gateway refuses a request before the bank reads it are in bank/gateway-answers.ts.
  */
 
 /**
@@ -77,7 +77,7 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   const isLong = response.body.length > maxErrorLength;
   const read = { bankWords, isLong, isEntry: false, stated: null, now: given.now ?? Date.now() };
   const options = { ...given, ...read };
-  // In another charset, the same bytes may have another meaning.
+  // In a charset other than UTF-8, the same bytes may have another meaning.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
   if (status >= 200 && status < 300) return classifySuccess(response, said, options);

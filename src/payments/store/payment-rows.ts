@@ -59,8 +59,8 @@ const recordDamaged = {
 } as const;
 
 /**
- * The payment of a damaged record. It is UNKNOWN, whatever its column says: nobody knows what it was, or what the bank said. Until
- * its lease is over it may be under way, and its attempt may write how it ended.
+ * The payment of a damaged record. It is UNKNOWN, whatever the row's state is, because neither the payment nor the bank's
+ * answer is known. But a PENDING one stays PENDING until its lease is over, and its attempt may write how it ended.
  */
 function damagedPaymentIn(row: StoredRow): HeldPayment {
   const isUnderWay = row.state === 'PENDING' && row.lease_until > row.now;

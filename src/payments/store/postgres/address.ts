@@ -42,7 +42,7 @@ const parameters = {
 } satisfies Record<string, readonly string[] | null>;
 type Parameters = { readonly [Name in keyof typeof parameters]?: string };
 
-/** The remedies for parameters and values of other clients. */
+/** The remedies for parameters and values that only other clients accept. */
 const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',
@@ -101,7 +101,8 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   };
   return {
     ...{ host, port, user, password, database: decodeURIComponent(path) },
-    // pg continues if a server offers no channel binding. A verified certificate protects as well.
+    // If a server offers no channel binding, pg continues without it. So the certificate is verified instead, which protects as
+    // well.
     tls: tls?.mode === 'require' && isBound ? { ...tls, mode: 'verify-full' } : tls,
     application_name: given.application_name ?? 'bankql',
     options: given.options,
@@ -138,7 +139,10 @@ function parseParameters(query: string): Parameters {
   return Object.fromEntries([...given].filter(([, value]) => value !== ''));
 }
 
-/** pg-connection-string does not get the other parameters: it would read files, and for it `require` means `verify-full`. */
+/**
+ * Only the host and the port are passed to pg-connection-string: with other parameters it would read files, and it takes
+ * `require` for `verify-full`.
+ */
 function parseAuthority(authority: string, { host: given = '', port: givenPort = '' }: Parameters) {
   refuse(
     (authority.replace(/^.*@/, '') + given + givenPort).includes(','),

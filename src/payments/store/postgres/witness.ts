@@ -7,7 +7,10 @@ import { parsed } from './postgres-server.ts';
 /** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
-/** The rows that this process knows to be in the store, as far as nobody else may delete them. The newest is the witness. */
+/**
+ * Rows that must be in the store: this process has seen them there, and nobody else may delete them. The newest one is the
+ * witness.
+ */
 export class Witnesses {
   /** The PENDING rows of this process's own payments, and the settled row. */
   readonly #rows = new Map<string, Witness>();
@@ -26,7 +29,7 @@ export class Witnesses {
     this.#rows.set(row.id, row);
   }
 
-  /** Called with a row that is not PENDING, and `newest`, which existed when the row was read. */
+  /** Called with a row that was read and is not PENDING. */
   settled(row: Witness): void {
     const known = this.#settled;
     this.#rows.delete(row.id);

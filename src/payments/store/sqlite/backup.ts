@@ -40,7 +40,10 @@ export async function backupStore(path: string, target: string): Promise<z.infer
   }
 }
 
-/** A rename alone would replace a file. A hard link would not, but exFAT, SMB and FUSE have none. */
+/**
+ * Gives the copy its name without replacing a file: `wx` fails if the file exists, which a rename alone would replace. A hard
+ * link would need one step, but exFAT, SMB and FUSE have none.
+ */
 function putInPlace(draft: string, target: string): void {
   closeSync(openSync(target, 'wx', 0o600));
   try {
@@ -51,7 +54,7 @@ function putInPlace(draft: string, target: string): void {
   }
 }
 
-/** Milliseconds since 1970; null if there is no payment. */
+/** `newestAt`: in milliseconds since 1970; null if there is no payment. */
 const contents = z.object({ records: z.number(), newestAt: z.number().nullable() });
 
 /** Errors: an Error that describes the fault of the copy. */

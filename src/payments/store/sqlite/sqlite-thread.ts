@@ -170,7 +170,10 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
   return { ...file, inode: found, notice, lockMs };
 }
 
-/** A file from elsewhere may be readable by everybody. Shape: a warning if it stays so; else null. */
+/**
+ * Makes the files private, because a file from elsewhere may be readable by everybody. Shape: a warning if that is not
+ * possible; otherwise null.
+ */
 function closeToOthers(): string | null {
   for (const name of [path, `${path}-wal`, `${path}-shm`]) {
     const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
@@ -209,15 +212,18 @@ function secretIn(database: DatabaseSync): string | null {
 function createFile(): void {
   createFolder(dirname(path));
   try {
-    // 'wx' never opens a file that is there: closing it again would drop the locks that SQLite holds on it
-    // in this process. The -wal and -shm files take the mode of this one.
+    // `wx` never opens an existing file. To open and close one would drop the locks that SQLite holds on it in this process.
+    // The -wal and -shm files take the mode of this one.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if (!existsSync(path)) throw error;
   }
 }
 
-/** Not `recursive`: that never returns if an existing folder answers ENOENT, as /proc does. */
+/**
+ * Makes a folder and its parents. `recursive` is not used, because it never returns if an existing folder answers ENOENT, as
+ * /proc does.
+ */
 function createFolder(folder: string): void {
   if (existsSync(folder)) return;
   createFolder(dirname(folder));
