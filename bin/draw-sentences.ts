@@ -15,7 +15,6 @@ if (seed === undefined) {
 }
 const root = join(import.meta.dirname, '..');
 
-/** A text and its file. */
 interface Drawn {
   readonly file: string;
   readonly text: string;

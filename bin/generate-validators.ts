@@ -35,7 +35,7 @@ const table = `/**
  */
 export const validators = {`;
 
-/** Generated inline, because a function call for each object would take as long as the rest. */
+/** The check is generated inline, because a function call for each object would take as long as all other checks. */
 const isObject = (place: string) =>
   `typeof ${place} === 'object' && ${place} !== null && !Array.isArray(${place})`;
 

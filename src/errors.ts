@@ -1,6 +1,6 @@
 /**
- * Who is at fault for an error. It is the client also if the bank refuses the client's request. `load`: bankql has too much to
- * do. Alerts use it, so that a faulty client raises no alert.
+ * Who is at fault for an error. If the bank refuses a client's request, it is the client. `load`: bankql has too much to do.
+ * Alerts use it, so that a faulty client raises no alert.
  */
 export type Fault = 'client' | 'bank' | 'bankql' | 'load';
 
@@ -45,10 +45,7 @@ export const errorCodes = {
 /** The message of a thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/**
- * The first line of an error's message, with `secret` masked. Further lines are dropped, because libraries may quote a whole
- * SQL statement in them.
- */
+/** The first line of an error's message, with `secret` masked. Libraries may quote a whole SQL statement in further lines. */
 export function reasonOf(error: unknown, secret = ''): string {
   const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
   const line = String(message || error).split('\n', 1)[0] ?? '';

@@ -35,9 +35,7 @@ export interface StartOptions {
 }
 
 export interface MountOptions extends StartOptions {
-  /**
-   * The end of GraphQL's path, for hosts that pass on the full path of a request, as those of `fetch` do (default: `/graphql`).
-   */
+  /** The end of GraphQL's path, if the host passes on the full path of a request, as with `fetch` (default: `/graphql`). */
   readonly path?: string;
 }
 

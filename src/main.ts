@@ -73,10 +73,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-/**
- * Runs the service until a signal ends it, or until it ends by itself. SIGHUP and SIGUSR2 do not end it, not even during the
- * start.
- */
+/** Runs the service until a signal ends it, or it ends by itself. SIGHUP and SIGUSR2 do not end it, not even its start. */
 async function serve(start: () => Promise<Service | number>): Promise<void> {
   let service: Service | null = null;
   const onSignals = cluster.isWorker ? ignoreSignals : handleSignals;

@@ -289,7 +289,7 @@ async function openPayments(
   const store = await openStore(state.url, { ...state, ...observing }).catch(stopStart());
   closers.push(async () => {
     await store.close();
-    // Checked only now: a write that was in progress may have succeeded until then.
+    // Checked when the store is closed, because a write that was in progress may have succeeded until then.
     for (const lost of store.unconfirmed())
       lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
   });

@@ -151,10 +151,7 @@ const isFinal = (code: PaymentErrorCode): boolean =>
 /** The maximum of `retryAfter`, in seconds. A wrong header must not stop an app for hours. */
 const longestRetryAfter = 60;
 
-/**
- * The delay before the next try, in milliseconds: it doubles with each try and is partly random, but is never below the
- * server's `retryAfter`.
- */
+/** The delay before the next try, in milliseconds: it grows, has a random part, and is at least the server's `retryAfter`. */
 const delayBefore = ({ retryAfter }: ReadAnswer, tries: number): number =>
   Math.max(
     Math.min(retryAfter, longestRetryAfter) * 1000,
@@ -235,10 +232,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     return { payment: data.payment === null ? null : paymentOf(data.payment), errors };
   }
 
-  /**
-   * Drops the key of a payment that the bank rejected. If the storage fails, the key stays, and the next `pay` is rejected with
-   * the same result.
-   */
+  /** Drops the key of a rejected payment. If the storage fails, the key stays, and the next `pay` gets the same rejection. */
   async function close<Outcome extends PaymentOutcome<unknown>>(
     intent: string,
     outcome: Outcome,
@@ -295,8 +289,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // If another payment is in progress for the intent, this one waits. Afterwards, bankql says to which payment the key
-      // belongs.
+      // Waits for a payment of the intent that is in progress: bankql then says to which payment the key belongs.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))

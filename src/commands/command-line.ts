@@ -89,10 +89,7 @@ interface Found {
   readonly args: readonly string[];
 }
 
-/**
- * The command that the first words name. Errors: UsageError. It gives the new name of a renamed command, or the command that
- * may be meant.
- */
+/** The command that the first words name. Errors: UsageError, with the new name of a former command, or a similar name. */
 function findCommand(words: readonly string[]): Found {
   const [first = '-'] = words;
   if (first.startsWith('-')) return { name: 'serve', command: commands.serve, args: words };

@@ -1,9 +1,6 @@
 import type { z } from 'zod';
 
-/**
- * Whether an operation takes the auth headers. The specification marks it with A (`required`), a (`optional`) or nothing
- * (`none`).
- */
+/** Whether an operation takes the auth headers. In the specification: A (`required`), a (`optional`), no mark (`none`). */
 export type Auth = 'required' | 'optional' | 'none';
 
 /**
@@ -73,7 +70,7 @@ export type OwnIds<T extends Operation> = {
 export const ownName = (name: string): string =>
   name.includes('_') ? name.toLowerCase().replace(/_(.)/, (_, letter) => letter.toUpperCase()) : name;
 
-/** An operation's request body as TypeScript sees it; undefined if it has no body. */
+/** The type of an operation's request body; undefined if it has no body. */
 export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T['body']> : undefined;
 
 /**

@@ -40,15 +40,9 @@ interface FieldMeta {
    * the list.
    */
   isOnlyEntry?: true;
-  /**
-   * Texts that are appended to the field's description in the GraphQL type, in inputs, and in changes. By default, changes have
-   * the text of inputs.
-   */
+  /** Texts that end the field's description in the GraphQL type, in inputs, and in changes (by default: that of inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
-  /**
-   * A second GraphQL field, which shows the text as a date. `dateOf`: the operation that reads the text; drift is counted for
-   * it.
-   */
+  /** A second GraphQL field, which shows the text as a date. `dateOf`: the operation for which drift is counted. */
   also?: { readonly name: string; readonly dateOf: string };
 }
 
@@ -80,12 +74,12 @@ export function record<T extends z.ZodRawShape>(
   return z.object(shape as T).meta({ name, description, lines: Object.keys(lines), ...meta });
 }
 
-/** Members that occur only in answers come last. */
+/** Sorts members by name. Members that occur only in answers come last. */
 const bySpecification = ([a, one]: [string, z.core.$ZodType], [b, other]: [string, z.core.$ZodType]) =>
   Number(metaOf(one).readOnly ?? false) - Number(metaOf(other).readOnly ?? false) ||
   (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
 
-/** A line of a record. */
+/** A field of a record, derived from its line. */
 export interface Field extends FieldMeta {
   /** The name of the member in the bank's JSON. */
   readonly rest: string;

@@ -14,10 +14,7 @@ type OnUnknown = (path: Path, meant: string | null) => void;
 
 export interface Names {
   readonly known: ReadonlySet<string>;
-  /**
-   * Names that occurred in records and match no name of the contract in any spelling. Their number is bounded, because the bank
-   * chooses them.
-   */
+  /** Names in records that match no name of the contract in any spelling. Bounded, because the bank chooses them. */
   readonly foreign: Set<string>;
   /** The contract's names by their folded spelling: lower case, without separators. */
   readonly folded: ReadonlyMap<string, string>;
@@ -81,10 +78,7 @@ function visit(
   }
 }
 
-/**
- * Whether a valid record may have a member in another spelling. False for most records. This check is cheap, because it is made
- * for every answer.
- */
+/** Whether a valid record may have a member in another spelling: a cheap check for every answer, and mostly false. */
 export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
     if (known.has(name) || foreign.has(name)) continue;

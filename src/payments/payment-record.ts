@@ -45,8 +45,7 @@ export const paymentRecord = z.object({
   /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
   caller: z.string(),
   /**
-   * The caller with this subscription key, hashed under the store's secret (hashPayer): the caller's own payments are listed by
-   * it.
+   * The caller and the subscription key, hashed under the store's secret (hashPayer). A caller's own payments are found by it.
    */
   payer: z.string(),
   /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of the request without the prefix of the bank's address. */
@@ -128,8 +127,8 @@ export const hashRequest = ({ operation, path, request }: PreparedCall): string 
 
 /**
  * Whether a record of the payer's caller may be shown to this payer. A proven identity is enough, because the operator may
- * change the subscription key. Otherwise the subscription key must be the same. `secret`: the store's; in a damaged record,
- * only `payer`, which is hashed under it, identifies the payer.
+ * change the subscription key. Otherwise the subscription key must be the same. `secret`: the store's. A damaged record
+ * identifies the payer only by `payer`, a hash under this secret.
  */
 export function belongsTo(payer: Payer, record: PaymentRecord, secret: string): boolean {
   if (payer.isProven) return true;

@@ -44,10 +44,7 @@ function findByNumber(database: Database, payerId: string, named: string): Other
   return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
 }
 
-/**
- * The values of `to.bank_id` that are accepted for a payee. This bank's own code is also accepted for a counterparty at another
- * bank.
- */
+/** The accepted values of `to.bank_id` for a payee. For a counterparty at another bank, this bank's code is one of them. */
 const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
 
 /**

@@ -115,7 +115,7 @@ export function readBody<T extends z.ZodType>(
   return checked.data;
 }
 
-/** Errors: HttpError 400 if a body's field contradicts the path, such as `id`, whose `subject` is "id". */
+/** Errors: HttpError 400 if the body's `field` contradicts the path. `subject`: what the path names, for the message. */
 export function checkOfPath(
   field: string,
   given: string | null | undefined,

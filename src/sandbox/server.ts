@@ -104,10 +104,7 @@ function perform({ row, ids, headers, query, body }: Call, database: Database, a
   return row.envelope === null ? result : { [row.envelope]: result };
 }
 
-/**
- * Runs the work. A refusal (HttpError) becomes an answer with its status. Any other error is a defect of the sandbox, and
- * becomes a 500.
- */
+/** Runs the work. An HttpError becomes an answer with its status; any other error is a defect, and becomes a 500. */
 async function answerOf(work: () => unknown): Promise<Answer> {
   try {
     return { status: 200, json: writeExactJson(await work()) };

@@ -246,10 +246,7 @@ export function createTelemetry(
       if (payment.why !== undefined) refusedPayments.inc({ why: payment.why });
       logFailedPayment(logger, payment);
     },
-    /**
-     * Reads the store's counts when metrics are read; while the store does not answer, the gauges that need the counts have no
-     * value.
-     */
+    /** Reads the store's counts with each scrape. Gauges that need them have no value while the store does not answer. */
     watchStore(store: Pick<PaymentStore, 'count' | 'loss' | 'unwritten'>) {
       let counting: Promise<RowCounts | null> | null = null;
       /**
@@ -336,8 +333,8 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status !== null && (status >= 500 || gatewayErrors.has(status)));
-  // While a breaker is open, each request causes refused calls, so they are not logged as warnings; the opening itself is one
-  // line.
+  // While a breaker is open, each request causes refused calls. They are not logged as warnings, because the opening of the
+  // breaker was.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (!logger.isLevelEnabled(level)) return;

@@ -73,7 +73,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         resolve(message.start);
       });
       worker.on('error', (error) => {
-        // A worker without a process emits no exit.
+        // A worker whose process could not be created emits no `exit`.
         if (worker.process.pid !== undefined) return;
         forget(worker);
         reject(new StartError(messageOf(error)));

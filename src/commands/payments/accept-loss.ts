@@ -45,8 +45,7 @@ export async function acceptLoss(
 }
 
 /**
- * The logged attempts whose records the store lacks. Payments that ended before `keptSince` are left out, because their records
- * may have expired.
+ * The logged attempts whose records the store lacks. Those that ended before `keptSince` are left out: they may have expired.
  */
 async function lostOf(
   store: PaymentStore,

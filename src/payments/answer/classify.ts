@@ -23,9 +23,10 @@ import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answe
 /**
  * - `DONE`: the bank executed it. `answer`: the parts that bankql reads, see stored-response.ts.
  * - `REJECTED`: the bank did not execute it and will not.
- * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept, and the key is
- *   free again.
- * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer` then as above.
+ * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept,
+ *   and the key is free again.
+ * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer`: as for
+ *   DONE.
  */
 interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
@@ -40,7 +41,7 @@ interface PaymentVerdict {
 interface UnknownAnswer {
   /** The unknown members, such as `data.id`; bounded. */
   readonly names: readonly string[];
-  /** The settings that would help. */
+  /** The settings with which bankql would understand the answer. */
   readonly hint: string;
   /** The bank's code in a refusal, shortened and without secrets; undefined if it has none. */
   readonly code?: string | undefined;
@@ -58,7 +59,7 @@ interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
   readonly isRefusalOfReads?: ((response: Answered) => boolean) | undefined;
-  /** Values that no stored answer may contain; the bank may repeat the request. */
+  /** The secrets of the request. The bank may repeat them, and no stored answer may contain them. */
   readonly secrets: readonly string[];
   readonly now?: number;
 }

@@ -81,7 +81,7 @@ export interface About {
   readonly now: number;
   /** Whether the answer is so long that only its known members are read. */
   readonly isLong: boolean;
-  /** Whether the record is the entry of a list that repeats the payment. */
+  /** Whether the record is an entry of a list: the one that repeats the payment. */
   readonly isEntry: boolean;
   /** The meaning of the record's statuses, if they agree. */
   readonly stated: Meaning | null;
@@ -162,7 +162,7 @@ const description: Rule = (value, about) =>
 const rules: readonly (readonly [RegExp, Rule])[] = [
   [/^(?:body_)?description$/, description],
   [/^details_description$/, (value, about) => description(value, { ...about, isEntry: true })],
-  // If somebody cancelled or paused the payment, a success is contradicted.
+  // If the answer names somebody who cancelled or paused the payment, that contradicts a success.
   [
     /^details_(?:cancelled|paused)by/,
     (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),

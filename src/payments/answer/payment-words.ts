@@ -74,10 +74,7 @@ export const textName = /^(?:message|title|detail)$/;
 export const reasonName = /^(?:code|message|reason)$/;
 export const timeName = /^(?:time|timestamp|date|datetime)$/;
 export const requestIdName = /^(?:x?request|correlation|trace|track)id$/;
-/**
- * `failureName`: names of members that mean a failure if they have a value. `successName`: names that mean a failure if the
- * value is `false`.
- */
+/** `failureName`: members that mean a failure if they have a value; `successName`: those that do if they are `false`. */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =
   /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
@@ -102,17 +99,11 @@ const isNoWord = (word: string): boolean => noWords.has(fold(word));
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
 );
-/**
- * Whether a word may tell an outcome or an error. A text with such a word is neither a receipt nor an id, and is no free text
- * that may be ignored.
- */
+/** Whether a word may tell an outcome or an error. A text with such a word is no receipt, no id, and no free text. */
 export const isTellingWord = (word: string): boolean =>
   emptyWords.has(fold(word)) || isAgainst(word, 'done', noBankWords);
 
-/**
- * Parts of a folded text or id that suggest a failure. There are many more of them than `phrases`, because a doubt is safe: it
- * makes a payment UNKNOWN.
- */
+/** Parts of a folded text or id that suggest a failure. More than `phrases`: a wrong doubt only makes a payment UNKNOWN. */
 const failureInText = new RegExp(
   `${failureName.source}|timeout|timedout|badrequest|unavailable|unsuccess|insufficient|exceed|invalid|forbidden|unsupported
   |unauthori[sz]ed|nosuch|doesnotexist|amount(?:mustbe|hastobe)|limit(?:reached|usedup)|too(?:low|high|large|small)

@@ -28,7 +28,7 @@ import { fold, type Meaning } from './payment-words.ts';
 export interface Finding {
   readonly meaning: Meaning | null;
   readonly names: readonly string[];
-  /** The settings that would help, if they do not follow from the names. */
+  /** The settings with which bankql would understand the answer, if they do not follow from the names. */
   readonly hint?: string | undefined;
   /** The bank's code in a refusal that is not understood, if there is one. */
   readonly code?: string | undefined;
@@ -126,7 +126,7 @@ function repeatsPayment(entry: object, sent: Sent): boolean | null {
   };
   const payee = facts.get('body_to_accountid')?.value;
   const isPayee = sent.toAccountId === null ? !isEmptyText(payee) || null : compared('body_to_accountid');
-  // An amount in an unknown form may be this one.
+  // An amount in an unknown form counts as absent, because it may be the one that was sent.
   const isNumber = decimal(scalarOf(facts.get('body_value_amount')?.value) ?? '') !== null;
   const isAmount = isNumber ? compared('body_value_amount') : null;
   const isCurrency = compared('body_value_currency');

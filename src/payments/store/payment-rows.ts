@@ -27,7 +27,7 @@ const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
 
 /**
  * The payment in a row. The database has set the times in the row; they replace the times in the record, also those of its
- * first and last change. If the record is damaged, it is made of the columns.
+ * first and last change. If the record is damaged, it is made from the other columns.
  */
 export function heldPaymentIn(row: StoredRow): HeldPayment {
   const { data } = storedPayment.safeParse(parseJson(row.json));

@@ -20,10 +20,7 @@ interface PaymentStoreOptions {
   readonly retentionMs: number;
   /** The time for which no record expires after the start, and after a step of the clock (default: an hour). */
   readonly expiryPauseMs?: number;
-  /**
-   * Whether nothing is written (default: false). A change that is due, such as the end of a lease, is then shown, but not
-   * stored.
-   */
+  /** Whether nothing is written (default: false). A change that is due, such as a lease's end, is then only shown. */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
   /** The time in milliseconds since 1970, by a clock that cannot be set. */
@@ -34,10 +31,7 @@ const steadyClock = () => performance.timeOrigin + performance.now();
 
 /** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
 const maxDifferenceMs = 60_000;
-/**
- * The default of `expiryPauseMs`. A clock that is wrong after a machine's start, or that somebody sets, is put right within
- * this time.
- */
+/** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;
 const pageSize = 128;
 const purgeEveryMs = 60_000;
@@ -133,7 +127,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
 
   /**
    * Applies an event to a record. `first`: the record, if it has been read already.
-   * Shape: the record after it, null if it is gone, and whether it changed.
+   * Shape: the record after the event (null if it is deleted), and whether the event changed it.
    */
   async function apply(id: string, eventAt: (now: number) => ProtocolEvent, first?: Seen | null) {
     let before = first === undefined ? await load(id) : first;

@@ -39,7 +39,7 @@ const givenColumns = [
 /** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
 const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
 
-/** Payments that may need attention, and those that have ended. */
+/** The conditions for payments that may need attention, and for those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";
 const finished = "state IN ('DONE', 'REJECTED')";
 

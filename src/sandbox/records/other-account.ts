@@ -35,7 +35,7 @@ const [employer, ...known] = rowsOf(payeeTable).map(
   },
 );
 
-/** alice-current lacks those whose transfers do not complete, because the README shows its counterparties. */
+/** `troubled`: those whose transfers do not complete. alice-current lacks them, because the README shows its counterparties. */
 const [commonPayees, troubled] = [known.slice(0, -2), known.slice(-2)];
 
 /** The counterparties of an account: first the employer, who pays it, then four of the commonPayees. */

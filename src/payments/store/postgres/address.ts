@@ -82,7 +82,7 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   const { user, password, host, port } = parseAuthority(authority, given);
   refuse(user === '', 'it has to name a user');
   refuse(host === '', 'it has to name a host');
-  // Neon's pooler. Without this word, the host is the database's own.
+  // Neon's pooler: the host without `-pooler` is the database's own.
   refuse(
     /-pooler\..*\.neon\.tech$/i.test(host),
     'this pooler gives each transaction another connection: leave "-pooler" out of the host',
@@ -139,10 +139,7 @@ function parseParameters(query: string): Parameters {
   return Object.fromEntries([...given].filter(([, value]) => value !== ''));
 }
 
-/**
- * Only the host and the port are passed to pg-connection-string: with other parameters it would read files, and it takes
- * `require` for `verify-full`.
- */
+/** Only host and port go to pg-connection-string: it would read files for others, and takes `require` for `verify-full`. */
 function parseAuthority(authority: string, { host: given = '', port: givenPort = '' }: Parameters) {
   refuse(
     (authority.replace(/^.*@/, '') + given + givenPort).includes(','),

@@ -103,10 +103,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
-  /**
-   * The row of bankql.store, which identifies the store and its server, as of the last successful check; null if there was
-   * none.
-   */
+  /** The row of bankql.store (the store's and its server's identity) at the last successful check; null if there was none. */
   let known: StoreIdentity | null = null;
   const provisional = newIdentity();
   /** The loss that the last check of a connection has found. */
@@ -156,7 +153,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const witness = witnesses.newest;
     const { now, isThere, newest } = await lookFor(client, witness);
     const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
-    // The witness may be missing without a loss: this process may have deleted it, and any process may after its retention.
+    // The witness (witness.ts) may be missing without a loss: this process may have deleted it, and any process may after its
+    // retention.
     const isMissing = witness !== null && !isThere && witnesses.has(witness);
     const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
     const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);

@@ -97,10 +97,7 @@ export async function asLogin<T>(client: ClientBase, work: () => Promise<T>): Pr
   return result;
 }
 
-/**
- * Errors: ServerRefused if the row does not have the shape. The message names the columns, because zod's own words would help
- * nobody.
- */
+/** Errors: ServerRefused, with the columns that do not match: zod's own words would not help an operator. */
 export function parsed<T>(shape: z.ZodType<T>, row: unknown): T {
   const { data, error } = shape.safeParse(row);
   if (data !== undefined) return data;
@@ -288,10 +285,7 @@ export async function readStore(
   return parsed(storeRow, row);
 }
 
-/**
- * The error for a missing privilege. It names the current role, because ALTER ROLE … SET ROLE may make it another one than that
- * of the address.
- */
+/** The error for a missing privilege. It names the current role, which ALTER ROLE … SET ROLE may have set. */
 async function notAllowed(client: ClientBase): Promise<ServerRefused> {
   const { rows } = await client.query('SELECT current_user AS role');
   const role = `"${rows[0]?.role}"`;
@@ -320,7 +314,7 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
-  // Milliseconds, as JavaScript keeps them.
+  // In milliseconds, the precision of JavaScript's dates.
   const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
@@ -379,7 +373,7 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
 }
 
 async function makeTables(client: Client): Promise<boolean> {
-  // Before the transaction, which would fail if the role may not call the functions.
+  // Read before the transaction, which would fail if the role may not call the functions.
   const server = await readServer(client);
   await client.query('BEGIN');
   await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [String(lock)]);

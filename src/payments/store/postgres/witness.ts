@@ -7,12 +7,9 @@ import { parsed } from './postgres-server.ts';
 /** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
-/**
- * Rows that must be in the store: this process has seen them there, and nobody else may delete them. The newest one is the
- * witness.
- */
+/** Rows that this process has seen in the store, and that nobody else may delete. The newest one is the witness. */
 export class Witnesses {
-  /** The PENDING rows of this process's own payments, and the settled row. */
+  /** The PENDING rows of this process's own payments, and `#settled`. */
   readonly #rows = new Map<string, Witness>();
   /** The newest row that is not PENDING: nobody deletes it before its retention is over. */
   #settled: Witness | null = null;

@@ -23,7 +23,7 @@ export async function backupStore(path: string, target: string): Promise<z.infer
   const draft = `${absolute(target)}.${randomUUID().slice(0, 8)}`;
   try {
     const url = pathToFileURL(absolute(path));
-    // Without a `-wal` file, nobody has the store open. SQLite would create one, and leave it there.
+    // Without a `-wal` file, nobody has the store open. `immutable` prevents SQLite from creating one and leaving it there.
     if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
     using source = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs });
     closeSync(openSync(draft, 'wx', 0o600));

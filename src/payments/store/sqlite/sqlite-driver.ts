@@ -104,7 +104,7 @@ export type AskRows = (method: keyof RowMethods, ...args: unknown[]) => Promise<
 
 export const driverOver = (secret: string, ask: AskRows): Omit<StoreDriver, 'close'> => ({
   secret,
-  // A thread refuses the file of another store by its inode; an older copy in its place is not noticed.
+  // A thread notices by the inode that the file was replaced. It does not notice that the file at the start is an older copy.
   loss: null,
   // A thread answers in order, and a dead thread writes nothing: a payment that a lookup does not find is not stored later.
   uncertainMs: 0,

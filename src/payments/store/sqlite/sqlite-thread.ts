@@ -120,7 +120,8 @@ function openToRead(lockMs: number): OpenFile {
   const found = inodeOf(path);
   if (mustBeWritable) for (const name of [path, dirname(path)]) assertWritable(name);
   const url = pathToFileURL(path);
-  // Without a `-wal` file, nobody has the store open. Even to read, SQLite would create one, and leave it there.
+  // Without a `-wal` file, nobody has the store open. `immutable` prevents SQLite from creating one even to read, and leaving
+  // it there.
   if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   return { ...opened(database, () => {}), inode: found, notice: null, lockMs };
@@ -170,10 +171,7 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
   return { ...file, inode: found, notice, lockMs };
 }
 
-/**
- * Makes the files private, because a file from elsewhere may be readable by everybody. Shape: a warning if that is not
- * possible; otherwise null.
- */
+/** Makes the files private: one from elsewhere may be readable by all. Shape: a warning if it stays so; otherwise null. */
 function closeToOthers(): string | null {
   for (const name of [path, `${path}-wal`, `${path}-shm`]) {
     const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
@@ -220,10 +218,7 @@ function createFile(): void {
   }
 }
 
-/**
- * Makes a folder and its parents. `recursive` is not used, because it never returns if an existing folder answers ENOENT, as
- * /proc does.
- */
+/** Makes a folder and its parents. `recursive` never returns if an existing folder answers ENOENT, as /proc does. */
 function createFolder(folder: string): void {
   if (existsSync(folder)) return;
   createFolder(dirname(folder));
