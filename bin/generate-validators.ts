@@ -67,7 +67,7 @@ function conditionFor(shape: z.core.$ZodType, place: string, depth: number): str
     );
     return `(${[isObject(place), ...fields].join(`\n${'  '.repeat(depth)}&& `)})`;
   }
-  throw new Error(`no plain code says what keeps this shape: ${shape._zod.def.type} at ${place}`);
+  throw new Error(`no check can be generated for this shape: ${shape._zod.def.type} at ${place}`);
 }
 
 if (process.argv[1] === import.meta.filename)

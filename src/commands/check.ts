@@ -96,7 +96,7 @@ async function checkAddress({ url }: Config['state']): Promise<void> {
   const store = parseStoreUrl(url);
   if (store.kind !== 'postgres') return;
   await clientOptions(store.address).catch(({ message }: Error) => {
-    throw new StartError(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
+    throw new StartError(`STATE_URL cannot be used: a file that it names cannot be used: ${message}.`);
   });
 }
 

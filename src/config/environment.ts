@@ -66,7 +66,7 @@ const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 function remedyFor(name: VariableName, text: string): string | undefined {
   if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
   const [hidden] = /(?!\s)[\p{Cc}\p{Cf}]/u.exec(text) ?? [];
-  if (hidden !== undefined) return `it contains ${visible(hidden)}: take that away.`;
+  if (hidden !== undefined) return `it contains ${visible(hidden)}: remove it.`;
   return variables[name].safeParse(text).error?.issues[0]?.message;
 }
 

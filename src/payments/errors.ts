@@ -75,7 +75,7 @@ const stateUnavailable =
 export const mayNotPay = (idempotencyKey: string) =>
   new BankqlError(
     'FORBIDDEN',
-    `This token may not pay: its scope lacks the word for it. ${requestSentNothing}`,
+    `This token may not pay: its scope lacks the word that payments need. ${requestSentNothing}`,
     {
       idempotencyKey,
     },

@@ -128,7 +128,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       states.set(old, 'ending');
       tell(old, { bankql: 'retire' });
     }
-    if (!isStopping) logger.info({ workers: config.workers }, 'SIGUSR2: every worker is a new one');
+    if (!isStopping) logger.info({ workers: config.workers }, 'SIGUSR2: all workers have been replaced');
   }
 
   /** Asks each worker for its metrics. A worker that does not answer in time counts as not running. */

@@ -57,7 +57,9 @@ export async function confirm(
 ): Promise<void> {
   if (isConfirmed) return;
   if (ask === null)
-    throw new UsageError(`${question} Nobody is at a terminal to be asked: say --yes. Nothing was written.`);
+    throw new UsageError(
+      `${question} There is no terminal for the question: give --yes. Nothing was written.`,
+    );
   const answer = await ask(`${question} [yes/no] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Nothing was written.');
 }

@@ -143,7 +143,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       // Another process has changed the record in the meantime.
       before = await load(id);
     }
-    throw unavailable('a record of it changes all the time');
+    throw unavailable('other processes keep changing one of its records');
   }
 
   /** The record after the changes that are due: the end of its lease or of its retention. Null if there is no record then. */
@@ -179,7 +179,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       const found = await current(id, seen);
       if (found !== null) return found.held.record;
     }
-    throw unavailable('a record of it changes all the time');
+    throw unavailable('other processes keep changing one of its records');
   }
 
   async function end(attempt: AttemptOutcome): Promise<boolean> {

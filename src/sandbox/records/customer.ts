@@ -17,7 +17,7 @@ export const customerHandlers: Handlers<'getCustomer' | 'putCustomerID'> = {
     const id = ids.CUSTOMER_ID;
     const customer = customerOf(database, id);
     if (caller !== id && caller !== staffId && !shareAccount(database, caller, id))
-      throw new HttpError(403, `The customer ${id} is another`);
+      throw new HttpError(403, `The customer ${id} is not the caller`);
     return customer;
   },
 

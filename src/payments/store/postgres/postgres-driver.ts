@@ -257,7 +257,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       if (stored?.version === row.version && isTrusted) witnesses.begun(stored);
       if (stored !== null) return stored;
     }
-    throw unavailable('a record of it changes all the time');
+    throw unavailable('other processes keep changing one of its records');
   }
 
   const connection = await clientOptions(address).catch(({ message }: Error) => {
