@@ -95,7 +95,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
       STATE_URL: `postgres://me@db.example/bankql?sslcert=${cert}&sslkey=${key}`,
     });
     expect((await check(store(rsa.key))).errors).toBe(
-      'STATE_URL cannot be used: a file of it cannot be used: the key is not that of the certificate.\n',
+      'STATE_URL cannot be used: a file that it names cannot be used: the key is not that of the certificate.\n',
     );
     expect((await check(store(files.key ?? ''))).errors).toBe('');
   });

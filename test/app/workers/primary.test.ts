@@ -238,7 +238,7 @@ describe('two workers over one store', () => {
     const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
     const asking = keepAsking(bankql.url);
     bankql.child.kill('SIGUSR2');
-    await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+    await expect.poll(() => withMessage(bankql, 'all workers have been replaced')).toHaveLength(1);
     answerPayment();
     expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
     // The old workers end, and all requests are answered in the meantime.
@@ -379,7 +379,7 @@ describe('a worker that is killed while it ends', () => {
     await Promise.race([arrived, paid.then(neverSent)]);
     const before = workersOf(bankql);
     bankql.child.kill('SIGUSR2');
-    await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+    await expect.poll(() => withMessage(bankql, 'all workers have been replaced')).toHaveLength(1);
     await expect.poll(() => workersOf(bankql)).toHaveLength(3);
     process.kill(workersOf(bankql).find((pid) => before.includes(pid)) ?? 0, 'SIGKILL');
     await expect
@@ -420,7 +420,7 @@ test('a worker that cannot store an outcome logs it, and its primary continues, 
   const paid = pay(bankql.url, transfer('lost-by-a-worker'));
   const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
   bankql.child.kill('SIGUSR2');
-  await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+  await expect.poll(() => withMessage(bankql, 'all workers have been replaced')).toHaveLength(1);
   const lock = new DatabaseSync(given.STATE_URL.slice('sqlite:'.length));
   lock.exec('BEGIN IMMEDIATE');
   answerPayment();

@@ -66,7 +66,7 @@ describe('settle, one payment', () => {
     [
       undefined,
       2,
-      /^Settle this payment as DONE\? Nobody is at a terminal to be asked: say --yes\. Nothing was/,
+      /^Settle this payment as DONE\? There is no terminal for the question: give --yes\. Nothing was/,
     ],
     ['no', 1, /^Nothing was written\.\n$/],
     ['', 1, /^Nothing was written\.\n$/],
