@@ -118,7 +118,7 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    // Node's own classes, for plugins.
+    // Node's own Fetch classes, which plugins see.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
@@ -140,7 +140,7 @@ export function createBankqlYoga(options: YogaOptions) {
   });
 
   function resultOf(params: unknown, request: OperationRequest, fetchRequest: FetchRequestPart) {
-    // The operation may have waited.
+    // The client may have left while the operation waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
     const context = { bankql: new OperationContext(services, request) };
