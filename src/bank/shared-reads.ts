@@ -72,8 +72,8 @@ export interface BankRead<T> extends ReadResult {
 }
 
 /**
- * Takes a call from its caller's rate limit; null if there is no limit. A retry costs nothing.
- * Errors: RATE_LIMITED; the call may not be made.
+ * Charges a call to its caller's rate limit; null if there is no limit. A retry is not charged.
+ * Errors: RATE_LIMITED; the call must then not be made.
  */
 export type Admit = ((call: Call) => Promise<void>) | null;
 

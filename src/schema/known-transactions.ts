@@ -23,7 +23,7 @@ interface KnownTransaction {
   readonly at: number | null;
 }
 
-/** From `since` on, and before `until`. */
+/** A period, which includes `since` and excludes `until`. */
 interface Period {
   readonly since?: Date | null | undefined;
   readonly until?: Date | null | undefined;

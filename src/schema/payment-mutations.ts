@@ -98,7 +98,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   return { ids, body };
 }
 
-/** An error as data: the executor treats an Error as a failure of the field. */
+/** An error as data. It is no Error, which the executor would treat as a failure of the field. */
 type ErrorAsData = Pick<BankqlError, 'code' | 'message' | 'extensions'>;
 
 /** The result of an attempt to pay, for the payloads. */
@@ -190,7 +190,6 @@ async function payloadOf(
   info: GraphQLResolveInfo,
   send: () => Promise<Omit<PaymentPayload, 'idempotencyKey' | 'userErrors'>>,
 ): Promise<PaymentPayload> {
-  // The deadline of the payload's reads starts here, because the payment took a part of the operation's time.
   const { session } = context;
   try {
     session.checkPayment(operation);
