@@ -24,7 +24,7 @@ const hook = createHook({
   init(_, type) {
     if (!isKind(type)) return;
     const { stack = '' } = new Error();
-    // Node renews the text of the header Date once a second, for all requests: whether this one does it is a matter of luck.
+    // Node renews the text of the header Date once a second. This is not counted, because only some requests do it.
     if (stack.includes('at utcDate (node:internal/http')) return;
     const group = groupOf(stack.slice(stack.indexOf('\n', stack.indexOf('\n') + 1)));
     const counted = counts[kinds[type]];

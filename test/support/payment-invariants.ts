@@ -43,7 +43,7 @@ export const invariants = {
     const refused = (entry: BankEntry | undefined, trackId: string | null | undefined) =>
       entry?.ends === 'REJECTED'
         ? !entry.executed
-        : // Proof that nothing was executed, which came after somebody was told that it may have been.
+        : // It was proven that nothing was executed, after somebody had been told that it may have been.
           (entry === undefined || entry.ends === 'RELEASED') &&
           (isFree(one, trackId ?? null) || linesOf(one, trackId ?? null).length === 0);
     return [
