@@ -221,7 +221,7 @@ describe('the budget of second attempts', () => {
     for (let round = 0; round < 10; round++) await many(client, 20, 10 + 20 * round);
     const extra = bank.requests.length - 210;
     expect(extra).toBeLessThanOrEqual(10 + 21);
-    // The budget is used, too.
+    // Most of the retry budget is used.
     expect(extra).toBeGreaterThanOrEqual(10 + 15);
   });
 

@@ -23,7 +23,7 @@ interface Selected {
 
 export interface Candidate {
   readonly root: readonly Selected[];
-  /** The length of aliases. */
+  /** The length of the aliases. */
   readonly aliasLength: number;
   /** The ids for `nodes`. */
   readonly ids: readonly string[];
@@ -33,7 +33,7 @@ export interface Candidate {
 
 const deliveries = ['whole', 'defer'] as const;
 type Delivery = (typeof deliveries)[number];
-/** The maximum number in an operation. */
+/** The maximum number of directives in an operation. */
 const maxDirectives = 20;
 
 /** Random numbers from 0 to 1, which depend only on the seed (mulberry32). */

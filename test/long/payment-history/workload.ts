@@ -37,7 +37,7 @@ export interface ChaosEvent {
   readonly kind: ChaosKind;
   readonly replica: 0 | 1;
   readonly forMs: number;
-  /** The number of the way in which the store is made unavailable. It increases, and the remainder decides. */
+  /** A number that increases with each event: its remainder chooses the way in which the store is made unavailable. */
   readonly way: number;
 }
 

@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const driver = await openDriver(postgres);
       await driver.insert(newRow('a'));
       await postgres.waitForStandby();
-      // Open connections continue; they would wait for ever for a standby to confirm.
+      // With this setting, a commit does not wait for the standby, for which it would wait for ever.
       expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
       const accepting = await openDriver(postgres, { allowVolatile: true });
       expect(await accepting.insert(newRow('c'))).toMatchObject({ version: 'v-1' });

@@ -186,7 +186,7 @@ describe('the file', () => {
     await store.close();
     const later = await open(path, { expiryPauseMs: 0 });
     await later.begin(pending(), lease);
-    // A payment does not wait for this, because the work runs after its answer.
+    // The payment does not wait for this work, which runs after its answer.
     const left = () => {
       using database = new DatabaseSync(path, { timeout: 60_000 });
       return database.prepare('SELECT id FROM payment').all();
