@@ -15,7 +15,7 @@ export interface Contender {
   /** The variable with the bank's address (default: `BANK_URL`), and further variables, besides `PORT` and `BANK_ID`. */
   readonly bankVariable?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** The query that replaces the shape's, for a schema that is not bankql's. */
+  /** Converts the query of a shape, for a contender with another schema than bankql's. */
   readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
 

@@ -37,7 +37,7 @@ session.connect();
 
 /** Functions that are also counted separately: the file and the name of each. */
 const marked = {
-  /** Values of the answer that are pending or fail, and resolvers that take `info`. */
+  /** PendingField objects: values of the answer that are pending or fail, and the `info` of resolvers that take it. */
   placeholders: [/\/src\/executor\//, 'PendingField'],
   /** Reads that no earlier read of the operation has answered. */
   loads: [/\/node_modules\/dataloader\//, 'load'],

@@ -57,7 +57,10 @@ interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> 
 export interface BankClient {
   /** Checks a call and creates its request, without sending it. Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS. */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
-  /** Charges a payment to its caller's rate limit, before it begins. Reads and writes do this themselves, even a read without a call. */
+  /**
+   * Charges a payment to its caller's rate limit, before it begins. Reads and writes do so themselves, even a read that needs
+   * no call.
+   */
   readonly admit: Admit;
   /**
    * Sends a write or a payment once, and returns the response whatever its status. `beforeStart` is called right before the

@@ -12,7 +12,7 @@ export interface GateEntry {
   places: readonly Count[];
   /** Set by the gate before the call enters: the caller for whom the call counts. */
   countedAs: Caller;
-  /** Called when the call may start. The call must then `leave`. Should not throw. */
+  /** Called when the call may start. The call must call `leave` at its end. Should not throw. */
   enter(): void;
   /** Called if too many calls wait. The call does not wait for this caller any more, but still for its other callers. */
   refuse(caller: Caller): void;

@@ -183,7 +183,7 @@ function complete(plan: ValuePlan, value: unknown, place: Place): unknown {
   return completeList(plan, value, place);
 }
 
-/** Errors: an Error if the type is non-null. */
+/** The completed value of null. Errors: an Error if the type is non-null. */
 function nullOf({ isNonNull, parentType, field }: ValuePlan): null {
   if (!isNonNull) return null;
   throw new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);

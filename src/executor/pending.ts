@@ -40,7 +40,7 @@ export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknow
  * call returns.
  */
 export class Place {
-  // The members are declared only, because class fields would cost a second call for each instance.
+  // The members are only declared: class fields would cost a second call for each instance.
   declare readonly execution: Execution;
   /** The value's placeholder, if it exists. */
   declare pending: PendingValue | null;
@@ -57,7 +57,7 @@ export class Place {
     this.below = null;
   }
 
-  /** The place of a member. It is the same object as the place of the member before. */
+  /** The place of a member. It is the same object as the previous member's place. */
   memberAt(plan: ValuePlan, key: Key): Place {
     this.below ??= new Place(this.execution, this);
     const place = this.below;

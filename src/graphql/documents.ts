@@ -228,7 +228,7 @@ export class ExecutableOperation {
   ): GraphQLResolveInfo['variableValues'] {
     const { variableDefinitions = [] } = this.#node;
     if (variableDefinitions.length === 0) return noVariables;
-    // graphql would list up to 50 errors, and repeat the whole value in each.
+    // Only one error is collected: graphql would list up to 50, and repeat the whole value in each.
     const options = { maxErrors: 1, hideSuggestions: this.#document.hideSuggestions };
     const { variableValues, errors } = getVariableValues(schema, variableDefinitions, raw, options);
     if (variableValues !== undefined) return variableValues;

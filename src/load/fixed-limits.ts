@@ -28,7 +28,7 @@ const heapBytes = (part: number, most: number, meaning: string): Limit => ({
   as: 'bytes',
   meaning,
 });
-/** One for each `unit` bytes of a part of the heap. */
+/** A limit of one for each `unit` bytes of a part of the heap. */
 const perHeap = (part: number, unit: number, most: number, meaning: string): Limit => ({
   is: { part, most, unit },
   as: 'count',
@@ -44,7 +44,7 @@ const table = {
     30,
     'aliases below the root of a query; a fragment counts each time it is spread, here and in the next three limits',
   ),
-  // A gateway sends the fields that it delegates within one tick as one query, each at the root.
+  // A GraphQL gateway joins the fields that it delegates in one tick into one query, with each field at the root.
   queryRootFields: count(50, 'fields at the root of a query'),
   queryDirectives: count(20, 'directives in a query'),
   queryFields: count(500, 'fields in a query'),

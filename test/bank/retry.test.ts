@@ -119,7 +119,7 @@ describe('a read is made once, where the bank', () => {
     const { bank, client } = await connect(hang, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
     await quietFor(longestWaitMs);
-    // A busy machine may not even send it within the time.
+    // A busy machine may not even send the request within the time.
     expect(bank.requests.length).toBeLessThanOrEqual(1);
   });
 });

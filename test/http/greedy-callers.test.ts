@@ -63,7 +63,7 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
     NODE_OPTIONS: '--max-old-space-size=256',
     BANK_SUBSCRIPTION_KEY: 'the-operators-key',
     METRICS_PORT: '0',
-    // Longer than the test, because the test decides when the bank `held` answers.
+    // The deadline is longer than the test, because the test decides when the bank `held` answers.
     BANK_TIMEOUT_MS: '540000',
     ...environment,
   });

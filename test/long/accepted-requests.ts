@@ -25,7 +25,7 @@ export interface Candidate {
   readonly root: readonly Selected[];
   /** The length of the aliases. */
   readonly aliasLength: number;
-  /** The ids for `nodes`. */
+  /** The ids that are requested by `nodes`. */
   readonly ids: readonly string[];
   /** The form of delivery: in one result, or with the selections below fields deferred. */
   readonly delivery: Delivery;
@@ -169,7 +169,7 @@ export function createGenerator(random: () => number) {
   const everySelected = (selections: readonly Selected[]): readonly Selected[] =>
     selections.flatMap((each) => [each, ...everySelected(each.children)]);
 
-  /** A nested field, from the query down. `Type:field` means that the parent field is of an interface. */
+  /** A field below a path of other fields. `Type:field` in the path means that the parent field is of an interface. */
   function nested(path: readonly string[], on: GraphQLNamedType = query): readonly Selected[] {
     const [first, ...rest] = path;
     if (first === undefined) return [];

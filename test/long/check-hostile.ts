@@ -52,7 +52,7 @@ const mostTimes = 2;
  * behind one refusal of 10 ms.
  */
 const unfeltMs = 50;
-/** The maximum share of a core that other processes may use. With more, they would be measured. */
+/** The maximum share of a core that other processes may use. With more, the check would measure them, and not bankql. */
 const mostOfOthers = 0.1;
 
 /** Answers at once. */

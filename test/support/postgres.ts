@@ -81,7 +81,7 @@ export interface TestPostgres extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** An older snapshot of the volume has the same timeline; a restored backup has a new one. */
+/** How old data comes back: an older snapshot of the volume has the same timeline, and a restored backup has a new one. */
 export type Restoration = 'an older snapshot' | 'a restored backup';
 
 const run = (program: string, args: readonly string[]) =>

@@ -2,7 +2,7 @@ import type { JwksTimes } from './jwks.ts';
 
 /** The issuer whose tokens identify callers, and the claims that name them. */
 export interface JwtOptions {
-  /** The operator's key, used for every caller. */
+  /** The operator's subscription key, which is used for every caller. */
   readonly subscriptionKey: string;
   /** The address of the issuer's public keys (a JSON Web Key Set). */
   readonly jwksUrl: string;

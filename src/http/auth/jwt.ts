@@ -65,7 +65,7 @@ export function authenticateByToken(
     max: maxVerified,
   });
 
-  /** Errors: JwksUnavailable; any other for a token that is not accepted. */
+  /** Verifies a token. Errors: JwksUnavailable; any other error for a token that is not accepted. */
   async function verify(token: string): Promise<Credentials> {
     const id = hash('sha256', token, 'base64');
     const keySet = keys.current();

@@ -18,7 +18,7 @@ export interface Listed {
   readonly from?:
     | { readonly ids: Readonly<Record<string, unknown>>; readonly list?: readonly unknown[] }
     | undefined;
-  /** The hash of the content, if a global id named it. */
+  /** The hash of the object's content, if a global id gave it. */
   readonly contentHash?: string | undefined;
   /** The node whose field led to the object: a link back to that node reads nothing. */
   readonly under?: { readonly record?: unknown } | undefined;
