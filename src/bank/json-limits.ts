@@ -1,7 +1,7 @@
 /** Two limits: values in an answer's JSON, and records in its list. An answer at the limit takes about 100 ms to parse and check. */
 export const maxValues = 250_000;
 export const maxRecords = 50_000;
-/** Values are counted only in longer bodies, in bytes, because a value takes at least two bytes. */
+/** The length in bytes above which the values of a body are counted: each takes at least two bytes, so a shorter body has few. */
 const countedLength = 2 * maxValues;
 
 const quote = 0x22;

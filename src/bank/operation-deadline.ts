@@ -3,7 +3,7 @@ import { TransportFailure } from './http-message.ts';
 
 /** An object that waits, and can be told to stop waiting. */
 export interface Waiter {
-  /** When the waiter gives up, in milliseconds of performance.now(). Not after its operation's deadline. */
+  /** When the waiter gives up, at the latest at its operation's deadline, in milliseconds of performance.now(). */
   readonly deadline: number;
   onEnd(failure: TransportFailure): void;
 }

@@ -145,7 +145,7 @@ export function executeFields(
     if (typeof value === 'string') {
       bytes += value.length;
     } else if (value === awaited || value instanceof PendingField) {
-      // Assigned now as well, to keep the order of the operation's fields.
+      // The member is assigned now as well, to keep the order of the operation's fields.
       value = value === awaited ? null : value.members;
       outstanding++;
     }

@@ -94,7 +94,7 @@ export class Place {
     return awaited;
   }
 
-  /** Completes a value when there is time. Promises in a list may be rejected before they are awaited: these are still errors. */
+  /** Completes a value when there is time. Promises in a list may be rejected before they are awaited: they are still reported. */
   defer(value: unknown, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     ignoreRejections(value);

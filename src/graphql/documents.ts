@@ -75,7 +75,7 @@ export class ParsedDocument {
     return violations;
   }
 
-  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT if there is no such operation, or no name and several. */
+  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT without such an operation, or with several and no name. */
   find(name: string | null | undefined): ExecutableOperation {
     const node = getOperationAST(this.node, name);
     if (!node)

@@ -30,7 +30,7 @@ export interface ReadContext {
   readonly credentials: Credentials;
 }
 
-/** Defaults of arguments. The ids in it have been checked. */
+/** Defaults of arguments. Their ids have been checked. */
 export interface Defaults {
   /** The configured bank; null if no bank is configured. */
   readonly bankId: string | null;

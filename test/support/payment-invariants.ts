@@ -97,7 +97,7 @@ export const invariants = {
         : null,
     ),
     ...answers(one, ['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED'], ({ code, trackId }) => {
-      // Refused on arrival by a process that was suspended a moment ago. The answer says nothing about the payment.
+      // The request was refused on arrival, by a process that was suspended a moment ago. The answer says nothing about the payment.
       if (code === 'OVERLOADED' && trackId === null) return null;
       const own = requestOf(one, trackId);
       if (own !== undefined) return `the bank received it, and did: ${own.name}`;

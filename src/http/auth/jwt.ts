@@ -264,7 +264,7 @@ function claimText(payload: JWTPayload, name: string): string | undefined {
 const scopesOf = ({ scope, scp }: JWTPayload): readonly unknown[] =>
   [scope, scp].flatMap((words) => (typeof words === 'string' ? words.split(' ') : words));
 
-/** The given claims that the token has. */
+/** The claims with these names, as far as the token has them. */
 const claimsOf = (payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {

@@ -108,7 +108,7 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** A text; null for any other value. Errors: the BANK_BAD_RESPONSE in place of the value. */
+/** A value as text; null if it is no text. Errors: the BANK_BAD_RESPONSE in place of the value. */
 function textOf(value: unknown): string | null {
   const text = unwrap(value);
   return typeof text === 'string' ? text : null;

@@ -210,7 +210,7 @@ export function follow<Other = never>(
   const reading = read(ref, ids, context);
   const early = resolveEarly(ids, context, info, index);
   const { own, list, read: one } = ref;
-  // If another text than the record's own id found it, the node gets the own id: it is the same node as in the list.
+  // If the record was found by another text than its own id, the node still gets the own id, as in the list.
   const isFoundOtherwise = ref.isOnlyListed && list?.find !== undefined;
   const toNode = (record: Values): Node => {
     if (one !== undefined) noteOtherId(context, one.operation, ids[own], record);
