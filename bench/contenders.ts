@@ -54,7 +54,7 @@ export const bankql: Contender = {
   },
 };
 
-/** In the order of the tables. */
+/** The contenders, in the order of the tables. */
 export const contenders: readonly Contender[] = [
   limit,
   bankql,

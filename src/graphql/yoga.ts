@@ -155,7 +155,7 @@ export function createBankqlYoga(options: YogaOptions) {
   /**
    * Executes the requested operation. It never throws and never rejects. An error's
    * `extensions.http` is for the handler (http/respond.ts). An answer with older data has
-   * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
+   * `extensions.stale`. The error LIMIT_EXCEEDED replaces an answer that is too large; after a mutation, the error's extensions say what
    * was written or paid.
    */
   function execute(

@@ -80,7 +80,7 @@ export function loadOtherAccounts(
 
 /** Selects the entries whose holder's name or IBAN contains a folded text. */
 function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
-  // A text of white space alone finds no IBAN: without it the text is empty, and every IBAN contains the empty text.
+  // A text of white space alone finds no IBAN: trimmed, it is empty, and every IBAN contains the empty text.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
     (isObject(holder) && containsFolded(holder.name, text)) ||
