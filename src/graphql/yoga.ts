@@ -153,10 +153,9 @@ export function createBankqlYoga(options: YogaOptions) {
   }
 
   /**
-   * Executes the requested operation. It never throws and never rejects. An error's
-   * `extensions.http` is for the handler (http/respond.ts). An answer with older data has
-   * `extensions.stale`. The error LIMIT_EXCEEDED replaces an answer that is too large; after a mutation, the error's extensions say what
-   * was written or paid.
+   * Executes the requested operation. It never throws and never rejects. An error's `extensions.http` is for the handler
+   * (http/respond.ts). An answer with older data has `extensions.stale`. The error LIMIT_EXCEEDED replaces an answer that is
+   * too large; after a mutation, the error's extensions say what was written or paid.
    */
   function execute(
     params: unknown,
