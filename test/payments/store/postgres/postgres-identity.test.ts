@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         'GRANT USAGE ON SCHEMA bankql TO payers; GRANT SELECT ON ALL TABLES IN SCHEMA bankql TO payers',
       );
       await expect(openDriver({ address })).rejects.toThrow('its role "payers" may not use the tables');
-      // Opened as `bankql check` does.
+      // Opens the store as `bankql check` does.
       const check = openDriver({ address }, { readOnly: true, mustBeWritable: true });
       await expect(check).rejects.toThrow('its role "payers" may not use the tables');
       // A command that only reads needs no further privileges.
