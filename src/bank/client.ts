@@ -81,7 +81,7 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates the reads that this write would invalidate, without sending it (SharedReads.invalidate). */
   invalidate(call: Call): void;
-  /** Whether a read got the same 401 in this process (refused-reads.ts). */
+  /** Whether this answer is a 401 that a read in this process got too (refused-reads.ts). */
   isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;

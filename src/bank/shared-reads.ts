@@ -232,7 +232,7 @@ export class SharedReads {
     return call.arrived <= Math.max(smallAnswer, arrivingBytes - this.#arriving);
   }
 
-  /** Called when the bytes of a call's answer are parsed, or will not be. */
+  /** Called when a call no longer holds the bytes of its answer: they were parsed, or will not be. */
   release(call: Call): void {
     this.#arriving -= call.arrived;
     call.arrived = 0;

@@ -93,7 +93,7 @@ function listIn(operation: Operation, candidate: unknown): unknown[] | undefined
 const isList = (value: unknown): value is unknown[] =>
   Array.isArray(value) && (value.length === 0 || value.some(isObject));
 
-/** The values that an answer holds under one of the names of the operation's content. */
+/** The values of an answer's members that are named after the operation's resource. */
 const wrapped = (operation: Operation, json: unknown): unknown[] =>
   isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
 

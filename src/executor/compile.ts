@@ -324,7 +324,7 @@ function sharedArguments(field: SelectedField['field'], node: FieldNode) {
     const values = getArgumentValues(field, node);
     return Object.values(values).some((value) => Object(value) === value) ? null : Object.freeze(values);
   } catch {
-    // The error is reported at the field by each call.
+    // Each call of the field computes its arguments again, and reports this error.
     return null;
   }
 }

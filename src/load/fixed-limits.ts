@@ -28,7 +28,7 @@ const heapBytes = (part: number, most: number, meaning: string): Limit => ({
   as: 'bytes',
   meaning,
 });
-/** A limit of one for each `unit` bytes of a part of the heap. */
+/** A number that grows with the heap: one for each `unit` bytes of this part of it, and at most `most`. */
 const perHeap = (part: number, unit: number, most: number, meaning: string): Limit => ({
   is: { part, most, unit },
   as: 'count',

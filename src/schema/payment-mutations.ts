@@ -79,7 +79,7 @@ function transferOf(input: MakeTransactionInput, defaults: Defaults) {
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
 
-/** The call of a request for a transaction. Errors: BAD_USER_INPUT. */
+/** The ids and the body with which the bank is asked for a transaction. Errors: BAD_USER_INPUT. */
 function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
@@ -121,7 +121,7 @@ async function paymentOf(
 ): Promise<PaymentRecord | null> {
   if (record !== null || trackId === null) return record;
   const found = await payments.find(credentials, idempotencyKey);
-  // A key that became free again may belong to another payment.
+  // If the key became free again, another payment may have it by now.
   return found?.trackId === trackId ? found : null;
 }
 

@@ -59,8 +59,8 @@ function onlyEntry(value: unknown, name: string): string {
 }
 
 /**
- * The path in the changes whose null clears a member of a body, such as `balance.amount`. The member is given by its path in
- * REST. Null if the changes do not name the member, or give it a value.
+ * Finds out whether the changes clear a member of the body, which is given by its path in REST. Returns the path in the changes
+ * that is null, such as `balance.amount`; null if the changes do not clear the member.
  */
 export function clearedBy(
   record: z.ZodObject,

@@ -133,7 +133,7 @@ describe('calls that wait', () => {
     ask('single');
     let turns = 0;
     for (; !entered.some((id) => id.startsWith('single')); turns++) leave();
-    // The single read of another caller waits for at most one turn of all others: 100 callers, without those in progress.
+    // While the single read waits, each of the 100 other callers gets at most one turn.
     expect(turns).toBeLessThanOrEqual(101);
     times(2001, leave);
     expect([entered.length, refused]).toEqual([2001, []]);

@@ -108,7 +108,7 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** A value as text; null if it is no text. Errors: the BANK_BAD_RESPONSE in place of the value. */
+/** A value as text; null if it is no text. Errors: the BANK_BAD_RESPONSE that the value is. */
 function textOf(value: unknown): string | null {
   const text = unwrap(value);
   return typeof text === 'string' ? text : null;

@@ -36,7 +36,7 @@ import { findByContent, itemNotFound, type Listed, mapListItem, shownId } from '
 /** Pothos computes the type of a field's options from the kind of its parent, which its plugins do not know. */
 export const fieldOptions = (options: object) => options as never;
 
-/** The names of ids that no parent, argument or setting gives. */
+/** The names of the ids that neither the parent nor an argument nor a setting gives. */
 type Missing<Ids, Parent, Args> = Exclude<keyof Ids, keyof Parent | Named<Args> | keyof Defaults>;
 
 /** The names of arguments; none if the field has none. */

@@ -54,7 +54,7 @@ const deck = {
 } as const;
 const cards = entriesOf(deck).flatMap(([kind, times]) => Array<ChaosKind>(times).fill(kind));
 
-/** The entry of a table of weights at a number from 0 up to 1. */
+/** The name in a table of weights to which a random number from 0 up to 1 leads. */
 export function pick<Name extends string>(weights: Readonly<Record<Name, number>>, at: number): Name {
   const entries = entriesOf(weights);
   let left = at * entries.reduce((sum, [, weight]) => sum + weight, 0);

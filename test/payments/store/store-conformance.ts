@@ -409,7 +409,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         { id: 'ac5', caller: alice, trackId: 't-5' },
         { id: 'ac6', caller: bob, trackId: 't-6', toAccountId: 'bob-savings' },
       ];
-      /** The times at which they began. */
+      /** The times at which these payments began. */
       let times: number[] = [];
       beforeEach(async () => {
         for (const record of records) {

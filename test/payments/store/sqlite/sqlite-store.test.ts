@@ -340,7 +340,7 @@ describe('a store that is only read', () => {
     passInFile(path, lease);
     const before = names(path);
     const reader = await look(path);
-    // The end of a lease is returned, but not written.
+    // The lease has ended: the reader returns UNKNOWN, but does not write it.
     expect(await reader.find(id)).toMatchObject({ state: 'UNKNOWN' });
     await expect(reader.begin(pending({ id: 'b' }), lease)).rejects.toThrow(StoreUnavailable);
     await reader.close();
