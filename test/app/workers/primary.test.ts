@@ -90,7 +90,7 @@ async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>>
   );
 }
 
-/** Waits until this number of workers serve. It asks rarely, because each scrape is work for each of them. */
+/** Waits until this number of workers serve. Asks rarely, because each scrape is work for each worker. */
 const serving = (bankql: BankqlProcess, workers: number) =>
   expect
     .poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}'], { interval: 250 })
@@ -340,7 +340,7 @@ describe('if the primary is killed, its workers complete requests in progress, a
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
     const connections = await connectTimes(bankql, workers.length);
-    // When this is answered, the messages are on their way: the workers will confirm that they have received them.
+    // Once this is answered, the messages are on their way, and the workers will confirm that they have received them.
     await metricsOf(bankql);
     const killed = once(bankql.child, 'exit');
     bankql.child.kill('SIGKILL');
