@@ -150,7 +150,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     if (name !== this.own && this.parent !== null) return this.parent.withoutId(name);
     return new BankqlError(
       'BANK_BAD_RESPONSE',
-      `The bank listed this ${this.noun} without an id among others: nothing tells which one it is.`,
+      `The bank lists this ${this.noun} among others and gives it no id: what needs its id cannot be read. Select only what the list shows of it, or have the bank give it an id.`,
       { operation: this.readOperation.id },
     );
   }
