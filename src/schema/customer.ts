@@ -1,3 +1,4 @@
+import { unwrap } from '../bank/answer.ts';
 import { customer, getCustomer } from '../contract/customer.ts';
 import { Account } from './account.ts';
 import { Bank } from './bank.ts';
@@ -16,7 +17,8 @@ builder.bankNode(Customer, {
     customerId: t.exposeID('customerId', { nullable: false, description: 'The customer id, from the path.' }),
     banks: t.links(Bank, {
       description: 'The banks that `bankIds` names.',
-      entries: ({ record }) => record.bank_id,
+      // An empty code names no bank.
+      entries: ({ record }) => unwrap(record.bank_id)?.filter((code) => code !== ''),
     }),
     accounts: t.bankList(Account, {
       description: "The customer's accounts; an error unless the customer is the viewer.",

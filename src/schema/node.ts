@@ -12,7 +12,7 @@ async function loadNode(
   id: string,
   context: Context,
   info: Selection,
-  options?: { readonly index: number },
+  index?: number,
 ): Promise<object | null> {
   const { typename, key } = decodeGlobalId(id);
   const type = globalIdTypes.get(typename);
@@ -21,7 +21,7 @@ async function loadNode(
     throw badUserInput(
       `The \`id\` of the type ${typename} is only for the caches of clients: \`node\` cannot read it.`,
     );
-  const node = await type.load(type.idsOf(key), context, info, options);
+  const node = await type.load(type.idsOf(key), context, info, index);
   return node && keepResultsOf({ ...node, __typename: typename }, node);
 }
 
@@ -51,7 +51,7 @@ builder.queryField('nodes', (t) =>
       nodeIdCounts.set(bankql, before + ids.length);
       return ids.map((id, index) => {
         const place = before + index;
-        if (place < maxNodeIds) return loadNode(id, bankql, info, { index });
+        if (place < maxNodeIds) return loadNode(id, bankql, info, index);
         return place > maxNodeIds
           ? null
           : Promise.reject(

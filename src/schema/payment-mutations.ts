@@ -2,13 +2,9 @@ import type { InputShapeFromFields } from '@pothos/core';
 import { type GraphQLResolveInfo, getNamedType } from 'graphql';
 import { amount, money } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
-import {
-  putTransactionsRequestAccount,
-  type TransactionRequest as RequestRecord,
-} from '../contract/transaction-request.ts';
+import { putTransactionsRequestAccount } from '../contract/transaction-request.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { selects } from '../executor/selection.ts';
-import type { ViewIds } from '../loaders/loaders.ts';
 import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentOperation } from '../payments/service.ts';
 import { builder, type InputFields, type ObjectFields } from './builder.ts';
@@ -16,7 +12,6 @@ import { bankIdDescription, bankIdOr, type Context, type Defaults, viewIdOr } fr
 import { PayeeInput, payeeBody, readablePayeeBody } from './payee.ts';
 import { ErrorCodeEnum, idempotencyKeyDescription, PaymentObject } from './payment.ts';
 import { restId } from './plugin/global-id.ts';
-import { mapListItem } from './plugin/list-item.ts';
 import { omitNullish, toBody } from './request-body.ts';
 import { calls } from './rest-extensions.ts';
 import { isPositive } from './scalars.ts';
@@ -252,7 +247,7 @@ builder.relayMutationField(
           input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, transactionRequests: answer && nodesOf(answer, ids) };
+        return { ...paid, transactionRequests: answer?.map(TransactionRequest.nodesIn(answer, ids)) };
       }),
   },
   {
@@ -268,7 +263,3 @@ builder.relayMutationField(
     }),
   },
 );
-
-/** The requests in the bank's answer to a payment. */
-const nodesOf = (list: readonly RequestRecord[], account: ViewIds) =>
-  list.map((entry, index) => mapListItem(entry, index, TransactionRequest.nodesIn(list, account)));

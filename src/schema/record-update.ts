@@ -6,10 +6,9 @@ import { recordFields } from '../contract/record.ts';
 import { otherSpellings } from '../contract/spelling.ts';
 import { changesNothing, leavesOut, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { Context } from './context.ts';
+import type { Context, ReadContext } from './context.ts';
 import type { AnyBankRef } from './plugin/bank-ref.ts';
 import { ownIdIn, type Values } from './plugin/fields.ts';
-import { readForUpdate } from './plugin/link.ts';
 import { shownId } from './plugin/list-item.ts';
 import { clearedBy } from './request-body.ts';
 
@@ -57,7 +56,7 @@ export async function updateRecord({ session, ...context }: Context, update: Rec
   // TypeScript cannot infer the ids and the body of an unknown operation.
   const path = ids as OwnIds<WriteOperation>;
   const { answer, trackId } = await session.update(queueKey(write, ids), write, path, async (fresh) => {
-    const record: Values = await readForUpdate(ref, ids, { ...context, session: fresh });
+    const record = await readRecord(update, { ...context, session: fresh });
     checkRecord(record, update);
     checkVersion(record, update);
     const body = updatedBody(write.body, record, update.changes(record), (at) => missing(at, update));
@@ -67,6 +66,19 @@ export async function updateRecord({ session, ...context }: Context, update: Rec
   const shown = answer as Values | null;
   const isShown = shown !== null && otherId(shown, update) === null && !leavesOut(shown, known);
   return { ids, record: isShown ? shown : null, trackId };
+}
+
+/** Errors: those of the read; BANK_BAD_RESPONSE if the list has several with this id: the first of them may be the wrong one. */
+async function readRecord({ ref, ids }: RecordUpdate, context: ReadContext): Promise<Values> {
+  const { operation } = ref;
+  const answer = await ref.load(ids, context);
+  if (ref.isInList && ref.entriesWith(answer as readonly Values[], ids).length > 1)
+    throw new BankqlError(
+      'BANK_BAD_RESPONSE',
+      `The bank's ${operation.id} lists several ${ref.plural} with the id ${shownId(String(ids[ref.own]))}, so that it is not known which one to change. Nothing was written.`,
+      { operation: operation.id },
+    );
+  return ref.recordIn(answer, ids, context);
 }
 
 /** Updates of the same record wait for each other, whatever the view and the metadata's type. */
@@ -88,7 +100,7 @@ function otherId(record: Values, { ref, ids }: RecordUpdate): string | null {
  */
 function checkRecord(record: Values, update: RecordUpdate): void {
   const { ref, write } = update;
-  const read: Operation = ref.readOperation;
+  const { operation: read } = ref;
   const refuse = ({ id: operation }: Operation, message: string) =>
     new BankqlError('BANK_BAD_RESPONSE', `${message} Nothing was written.`, { operation });
   const id = otherId(record, update);

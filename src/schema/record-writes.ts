@@ -102,7 +102,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     ...update,
     inputDescription: `The ${noun} to ${/^[a-z]+/.exec(updateName)}, and how.`,
     viewDescription: 'A view that shows all of the record, or hidden fields are lost.',
-    operations: [ref.readOperation, write],
+    operations: [ref.operation, write],
     inputFields: (t) => ({
       changes: t.field({
         type: builder.bankInput(changed, {

@@ -286,7 +286,7 @@ describe('accounts', () => {
       'otherAccounts { totalCount }',
       'knownTransactions { totalCount }',
     ];
-    const { nodes, failures } = await list(
+    const { nodes, failures, errors } = await list(
       `label ${links.join(' ')}`,
       accountOf(null, 'one'),
       accountOf(null, 'two'),
@@ -297,6 +297,7 @@ describe('accounts', () => {
       { label: 'two', ...failed },
     ]);
     expect(failures.map((line) => line.split(' ')[1])).toEqual(Array(6).fill('BANK_BAD_RESPONSE'));
+    expect(errors?.[0]?.message).toMatch(/gives it no id: .* Select only what the list shows of it, /);
     expect(bank.lines()).toEqual([permissions]);
   });
 

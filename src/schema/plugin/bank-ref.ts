@@ -1,6 +1,7 @@
 import { ImplementableObjectRef, type SchemaTypes } from '@pothos/core';
 import type { z } from 'zod';
 import { unwrap } from '../../bank/answer.ts';
+import { isOtherId } from '../../bank/ids.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { metaOf, recordFields } from '../../contract/record.ts';
 import { BankqlError } from '../../errors.ts';
@@ -12,7 +13,7 @@ import { versionOf } from '../record-version.ts';
 import { ownIdIn, type Values } from './fields.ts';
 import { encodeGlobalId, forged } from './global-id.ts';
 import { type BankTypes, givenId, idsInKey, type KeyId, type KeyPart, keyIds, type LinkedOf } from './key.ts';
-import { contentHashOf, entriesByName, isContentHash, type Listed } from './list-item.ts';
+import { contentHashOf, entriesByName, isContentHash, itemNotFound, type Listed } from './list-item.ts';
 import { type Needs, needsOf } from './look-ahead.ts';
 
 /** Types of records that have an identity. Clients can read them again by their global ids. */
@@ -57,6 +58,9 @@ function byLoader(operation: Operation): Load<object, never> {
   };
 }
 
+/** The record of a type that has no operation. */
+const readNothing = async () => ({});
+
 // biome-ignore lint/suspicious/noExplicitAny: any types.
 export type AnyBankRef = BankRef<any, any>;
 
@@ -73,8 +77,15 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly shape: z.ZodObject;
   readonly noun: string;
   readonly plural: string;
-  readonly read: { readonly operation: Operation; readonly load: Load<T['Path'], T['Item']> } | undefined;
+  /** The operation that reads a record, alone or in its list. Nothing is read of the bank, which has none. */
+  readonly operation: Operation;
+  /** Reads the answer that contains a record (`recordIn`). */
+  readonly load: Load<T['Path'], object>;
   readonly list: (ListOptions<T> & { readonly load: Load<T['ListIds'], readonly T['Item'][]> }) | undefined;
+  /** Whether a record is found in its list. */
+  readonly isInList: boolean;
+  /** The type that has no parent: the bank. */
+  readonly root: AnyBankRef;
   /** The type of the parent record. */
   readonly parent: AnyBankRef | null;
   readonly key: readonly KeyId[];
@@ -88,6 +99,8 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly needs: (info: Selection) => Needs;
   /** Whether no path contains the record's own id. The record is then found in a list, and its id may be any text. */
   readonly isOnlyListed: boolean;
+  /** Whether a record may be found by another text than its own id. It is the same node as in its list then. */
+  readonly findsOthers: boolean;
   /** The member of a record that contains its own id. */
   readonly #member: string | undefined;
 
@@ -98,12 +111,17 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     this.shape = shape;
     this.noun = noun;
     this.plural = plural;
-    this.read = read && { operation: read, load: byLoader(read) };
     this.list = list && { load: byLoader(list.operation), ...list };
+    this.isInList = read === undefined && list !== undefined;
+    this.operation = (read ?? list?.operation) as Operation;
+    this.load =
+      read === undefined ? ((this.list?.load ?? readNothing) as Load<object, object>) : byLoader(read);
     this.parent = key.find((part) => part instanceof BankRef) ?? null;
+    this.root = this.parent?.root ?? this;
     const own = ownIdIn(shape)?.name ?? key.findLast((part) => typeof part === 'string') ?? '';
     this.own = own;
     this.isOnlyListed = list !== undefined && list.key === undefined && read === undefined;
+    this.findsOthers = this.isOnlyListed && list?.find !== undefined;
     this.key = keyIds(key, this.isOnlyListed ? own : null);
     this.names = this.key.map((id) => id.name);
     this.ownId = this.key.find((id) => id.name === own) as KeyId;
@@ -111,18 +129,6 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     this.#member = recordFields(shape).find((field) => field.name === own)?.rest;
     this.needs = needsOf(name);
     bankRefs.set(name, this);
-  }
-
-  /** The type that has no parent: the bank. */
-  get root(): AnyBankRef {
-    return this.parent?.root ?? this;
-  }
-
-  /** The operation that reads a record. Errors: an Error for a type that no operation reads. */
-  get readOperation(): Operation {
-    const { operation } = this.read ?? this.list ?? {};
-    if (operation === undefined) throw new Error(`No operation reads a ${this.noun}`);
-    return operation;
   }
 
   /** The version of a record. Errors: BANK_BAD_RESPONSE if a part of it is broken. */
@@ -150,9 +156,28 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     if (name !== this.own && this.parent !== null) return this.parent.withoutId(name);
     return new BankqlError(
       'BANK_BAD_RESPONSE',
-      `The bank listed this ${this.noun} without an id among others: nothing tells which one it is.`,
-      { operation: this.readOperation.id },
+      `The bank lists this ${this.noun} among others and gives it no id: what needs its id cannot be read. Select only what the list shows of it, or have the bank give it an id.`,
+      { operation: this.operation.id },
     );
+  }
+
+  /**
+   * The record that the ids identify, in the answer of its read. Some banks accept other ids in paths (aliases, numbers in another
+   * format): a record with another id is the requested one, and counts as drift.
+   * Errors: NOT_FOUND; the one in the place of the record.
+   */
+  recordIn(answer: object, ids: Values, { session }: ReadContext): Values {
+    const { operation, own } = this;
+    const record = (this.isInList ? this.#entryIn(answer as readonly T['Item'][], ids) : answer) as Values;
+    if (!this.isOnlyListed && isOtherId(record.id, ids[own]))
+      session.noteDrift({ operation: operation.id, field: 'id' }, answer);
+    return record;
+  }
+
+  #entryIn(list: readonly T['Item'][], ids: Values): T['Item'] {
+    const entry = this.list?.find?.(list, ids) ?? this.entriesWith(list, ids)[0];
+    if (entry === undefined) throw itemNotFound(this.operation, String(ids[this.own]));
+    return unwrap(entry);
   }
 
   globalIdOf(linked: LinkedOf<T>): string {
@@ -191,11 +216,12 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return typeof id === 'string' && id !== '' ? id : null;
   }
 
-  /** An entry's name in cursors: its id, or the hash of its content if the type has no ids. */
+  /** An entry's name in cursors, in well-formed Unicode: its id, or the hash of its content if the type has no ids. */
   nameOf(entry: object): string | null {
-    if (this.list === undefined) return (entry as Values)[this.own] as string;
-    if (this.#member !== undefined || entry instanceof Error) return this.idIn(entry);
-    return contentHashOf(this.shape, entry);
+    if (this.#member === undefined && this.list !== undefined && !(entry instanceof Error))
+      return contentHashOf(this.shape, entry);
+    const name = this.list === undefined ? String((entry as Values)[this.own]) : this.idIn(entry);
+    return name?.toWellFormed() ?? null;
   }
 
   /** The entries of a list that have these ids; several if the bank repeats an id. `listIds`: the list's ids, if an entry has others. */
@@ -211,18 +237,24 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return byIds.get(nameOf(ids as Values)) ?? [];
   }
 
-  /** Creates the function that makes the nodes of a list. Ids may be absent or repeated. `under`: the node whose field lists them. */
-  nodesIn(
-    list: readonly T['Item'][],
-    ids: T['ListIds'],
-    under?: object,
-  ): (record: Exclude<T['Item'], Error>) => LinkedOf<T> {
-    const { own } = this;
+  /**
+   * Creates the nodes of a list's entries: their records, or only their own ids if there is no list to read. An entry may have no id,
+   * or that of another entry. If an entry broke the contract, the error is its node. `under`: the node whose field lists them.
+   */
+  nodesIn(list: readonly T['Item'][], ids: T['ListIds'], under?: object): (entry: T['Item']) => LinkedOf<T> {
+    const { own, ownId } = this;
     const from = { ids, list: sourceOf(list) };
-    const { idsIn } = this.list ?? {};
-    if (idsIn === undefined) return (record) => ({ ...ids, [own]: this.idIn(record), from, under, record });
-    const idsOf = idsIn(from.list, ids);
-    return (record) => ({ ...ids, ...this.#checked(idsOf(record)), from, under, record });
+    const idsOf = this.list?.idsIn?.(from.list, ids);
+    return (entry) => {
+      if (entry instanceof Error) return entry as never;
+      try {
+        if (this.list === undefined) return { ...ids, [own]: givenId(ownId, (entry as Values)[own]), under };
+        const others = idsOf && this.#checked(idsOf(entry));
+        return { ...ids, [own]: this.idIn(entry), ...others, from, under, record: entry };
+      } catch (error) {
+        return error as never;
+      }
+    };
   }
 
   /** Checks the ids of an entry. Only its own id may be one that no path can contain. Errors: BANK_BAD_RESPONSE for another such id. */

@@ -46,12 +46,7 @@ interface GlobalIdType<Ids extends object> {
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: readonly unknown[]): Ids;
   /** The object, with its record if a selected field needs it; null if it does not exist. */
-  load(
-    ids: Ids,
-    context: Context,
-    info: Selection,
-    options?: { readonly index?: number },
-  ): object | null | Promise<object | null>;
+  load(ids: Ids, context: Context, info: Selection, index?: number): object | null | Promise<object | null>;
 }
 
 /** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */

@@ -5,8 +5,7 @@ import {
   RootFieldBuilder,
 } from '@pothos/core';
 import { unwrap } from '../../bank/answer.ts';
-import { isOtherId, validateId } from '../../bank/ids.ts';
-import type { Operation } from '../../contract/operation.ts';
+import { validateId } from '../../bank/ids.ts';
 import { BankqlError } from '../../errors.ts';
 import { keepEarlyResults, keepLateObject } from '../../executor/known-resolvers.ts';
 import type { Selection } from '../../executor/selection.ts';
@@ -20,9 +19,8 @@ import {
 } from '../context.ts';
 import { type AnyBankRef, bankRefs } from './bank-ref.ts';
 import type { Values } from './fields.ts';
-import { forged } from './global-id.ts';
 import { type BankTypes, givenId, type KeyId } from './key.ts';
-import { findByContent, itemNotFound, type Listed, mapListItem, shownId } from './list-item.ts';
+import { findByContent, type Listed } from './list-item.ts';
 
 /**
  * Links between records.
@@ -79,20 +77,20 @@ const fieldsProto = RootFieldBuilder.prototype as PothosSchemaTypes.RootFieldBui
   FieldKind
 >;
 
-type Node = Values & Listed;
+export type Node = Values & Listed;
 type IdsOf = (parent: Node, args: Values, context: Context) => Values | null;
 
 fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecord, ...options }) {
   const resolverOn = (typename: string) => {
     const isBack = ids === undefined && options.args === undefined && bankRefs.get(typename)?.parent === ref;
-    const underFrom = ref.underFrom(typename);
+    const idsFor = idsOn(typename, ref, ref.key);
     return (parent: Node, args: Values, { bankql }: ResolverContext, info: Selection) => {
       if (isBack && parent.under?.record !== undefined) return parent.under;
       const given = (ids as IdsOf | undefined)?.(parent, args, bankql);
       if (given === null) return null;
-      const { record } = given ?? {};
+      const record = given?.record;
       if (given !== undefined && ref.own in given && !given[ref.own] && record === undefined) return null;
-      const linked = idsFrom(ref, ref.key, { parent, args, given }, bankql, underFrom);
+      const linked = idsFor(parent, args, given, bankql);
       return record === undefined ? follow(ref, linked, bankql, info) : { ...linked, record };
     };
   };
@@ -110,14 +108,13 @@ export interface LinksOptions<Parent, Args extends InputFieldMap> {
 }
 
 fieldsProto.links = function links(this: typeof fieldsProto, ref, { entries, ...options }) {
+  const { own, ownId } = ref;
   const resolverOn = (typename: string) => {
-    const underFrom = ref.underFrom(typename);
+    const idsFor = idsOn(typename, ref, ref.listKey);
     return (parent: Node, args: never, { bankql }: ResolverContext, info: Selection) => {
-      const own = unwrap(entries(parent, args));
-      // An empty code names no bank.
-      const named = ref === ref.root ? own?.filter((id) => id !== '') : own;
-      const others = idsFrom(ref, ref.listKey, { parent, args, given: undefined }, bankql, underFrom);
-      return followEach(ref, named, (id) => ({ ...others, [ref.own]: givenId(ref.ownId, id) }), bankql, info);
+      const others = idsFor(parent, args, undefined, bankql);
+      const idsOf = (id: string) => ({ ...others, [own]: givenId(ownId, id) });
+      return followEach(ref, unwrap(entries(parent, args)), idsOf, bankql, info);
     };
   };
   return this.field(
@@ -126,131 +123,94 @@ fieldsProto.links = function links(this: typeof fieldsProto, ref, { entries, ...
 };
 
 /**
- * Follows a link for each entry; each can fail separately. If the operation exceeds its limit of calls, one entry has the
- * error, and the other unread entries are null. An error of `idsOf` is the error of its entry.
+ * Follows a link for each entry; each can fail separately: then the error is in its place. If the operation exceeds its limit of
+ * calls, one entry has the error, and the other unread entries are null. An error of `idsOf` is the error of its entry.
  */
 export function followEach<Entry>(
   ref: AnyBankRef,
   entries: readonly Entry[] | null | undefined,
-  idsOf: (entry: Exclude<Entry, Error>) => Node,
+  idsOf: (entry: Entry) => Node,
   context: Context,
   info: Selection,
 ) {
   let isReported = false;
   const onError = (error: unknown): null => {
     const isLimit = error instanceof BankqlError && error.code === 'CALL_BUDGET_EXCEEDED';
-    if (!isLimit || !isReported) {
-      isReported ||= isLimit;
-      throw error;
-    }
-    return null;
+    if (isLimit && isReported) return null;
+    isReported ||= isLimit;
+    throw error;
   };
-  return entries?.map((item, at) =>
-    mapListItem(item, at, (entry, index) => follow(ref, idsOf(entry), context, info, { onError, index })),
-  );
-}
-
-/** The sources of ids: the link's `ids`, the arguments, and the parent's ids. A field of the root has no parent. */
-interface IdSources {
-  readonly parent: Node | undefined;
-  readonly args: Values;
-  readonly given: Values | undefined;
-}
-
-/** The ids of a key. Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE for an id of the bank; the error in place of an id. */
-export function idsFrom(
-  ref: AnyBankRef,
-  key: readonly KeyId[],
-  { parent = {}, args, given }: IdSources,
-  { defaults }: Context,
-  underFrom: ReturnType<AnyBankRef['underFrom']>,
-): Node {
-  const ids: Record<string, unknown> = {};
-  for (const part of key) {
-    const { name, noun } = part;
-    if (given !== undefined && name in given) {
-      ids[name] = givenId(part, given[name]);
-      continue;
+  return entries?.map((entry, index) => {
+    if (entry instanceof Error) return entry;
+    try {
+      return follow(ref, idsOf(entry), context, info, index, onError);
+    } catch (error) {
+      return error;
     }
-    const argument = args[name];
-    // An empty code names no bank.
-    if (argument != null && (argument !== '' || name !== 'bankId')) {
-      ids[name] = noun === null ? argument : validateId(name, String(argument), name);
-      continue;
+  });
+}
+
+/**
+ * Makes the function that finds the ids of a key for a field of a type: in what the field gives, in its arguments, in the parent's path,
+ * and in the settings. The root has no parent.
+ * Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE for an id of the bank's; those in place of an id.
+ */
+export function idsOn(typename: string, ref: AnyBankRef, key: readonly KeyId[]) {
+  const underFrom = ref.underFrom(typename);
+  return (parent: Node | undefined, args: Values, given: Values | undefined, { defaults }: Context): Node => {
+    const ids: Record<string, unknown> = {};
+    for (const part of key) {
+      const { name, noun } = part;
+      if (given !== undefined && name in given) {
+        ids[name] = givenId(part, given[name]);
+        continue;
+      }
+      const argument = args[name];
+      // An empty code names no bank.
+      if (argument != null && (argument !== '' || name !== 'bankId')) {
+        ids[name] = noun === null ? argument : validateId(name, String(argument), name);
+        continue;
+      }
+      const known = parent?.[name];
+      if (known === null) throw ref.withoutId(name);
+      ids[name] =
+        known === undefined ? defaultId(name, defaults) : typeof known === 'string' ? known : unwrap(known);
     }
-    const known = parent[name];
-    if (known === null) throw ref.withoutId(name);
-    ids[name] =
-      known === undefined ? defaultId(name, defaults) : typeof known === 'string' ? known : unwrap(known);
-  }
-  const under = underFrom?.(ids, parent);
-  if (under !== undefined) ids.under = under;
-  return ids;
+    if (underFrom !== null && parent !== undefined) ids.under = underFrom(ids, parent);
+    return ids;
+  };
 }
 
-interface FollowOptions<Other> {
-  /** Gives the result if the record cannot be read. */
-  readonly onError?: (error: unknown) => Other;
-  /** The position of the object, if the selection is that of a list. */
-  readonly index?: number;
-}
-
-/** The linked object, with its record if a selected field needs it. Errors: those of the read, or of `onError`. */
+/**
+ * The linked object, with its record if a selected field needs it. `index`: the position of the object, if the selection is that of a
+ * list. Errors: those of the read, or the result of `onError`, if the record cannot be read.
+ */
 export function follow<Other = never>(
   ref: AnyBankRef,
   ids: Node,
   context: Context,
   info: Selection,
-  { onError, index }: FollowOptions<Other> = {},
+  index?: number,
+  onError?: (error: unknown) => Other,
 ): Node | Promise<Node | Other> {
   // The ids of an entry that is identified by its content are only in the record.
   if (ids.contentHash !== undefined) return readByContent(ref, ids, ids.contentHash, context).catch(onError);
   const { record, isLate, resolveEarly } = ref.needs(info);
   if (!record) return ids;
-  const reading = read(ref, ids, context);
+  const reading = ref.load(ids, context);
   const early = resolveEarly(ids, context, info, index);
-  const { own, list, read: one } = ref;
-  // If the record was found by another text than its own id, the node still gets the own id, as in the list.
-  const isFoundOtherwise = ref.isOnlyListed && list?.find !== undefined;
-  const toNode = (record: Values): Node => {
-    if (one !== undefined) noteOtherId(context, one.operation, ids[own], record);
-    const id = isFoundOtherwise ? (ref.idIn(record) ?? ids[own]) : ids[own];
+  const { own, findsOthers } = ref;
+  const toNode = (answer: object): Node => {
+    const record = ref.recordIn(answer, ids, context);
+    const id = findsOthers ? (ref.idIn(record) ?? ids[own]) : ids[own];
     if (id === ids[own]) return keepEarlyResults({ ...ids, record }, early);
     // With other ids, the early results do not apply, and the fields are resolved again.
     return { ...ids, [own]: id, record };
   };
   // If the ids may come from the record, all fields wait for it, so that they see the same ids.
-  return isLate && !isFoundOtherwise
+  return isLate && !findsOthers
     ? keepLateObject({ ...ids }, reading.then(toNode))
     : reading.then(toNode, onError);
-}
-
-/** Reads a record by its ids, alone or in its list. */
-function read(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Values> {
-  const { read, list } = ref;
-  if (read !== undefined) return read.load(ids, context);
-  if (list === undefined) return Promise.resolve({});
-  return list.load(ids, context).then((entries: readonly Values[]) => {
-    const entry = list.find?.(entries, ids) ?? ref.entriesWith(entries, ids)[0];
-    if (entry === undefined) throw itemNotFound(list.operation, String(ids[ref.own]));
-    // The list's path contains the own id, so an entry with another id counts as drift.
-    if (list.key !== undefined) noteOtherId(context, list.operation, ids[ref.own], unwrap(entry), entries);
-    return unwrap(entry);
-  });
-}
-
-/**
- * Some banks accept other ids in paths (aliases, numbers in another format): a record with another id is the requested one, and
- * counts as drift.
- */
-function noteOtherId(
-  { session }: ReadContext,
-  operation: Operation,
-  asked: unknown,
-  record: Values,
-  answer: object = record,
-): void {
-  if (isOtherId(record.id, asked)) session.noteDrift({ operation: operation.id, field: 'id' }, answer);
 }
 
 async function readByContent(
@@ -259,29 +219,10 @@ async function readByContent(
   contentHash: string,
   context: ReadContext,
 ): Promise<Node> {
-  const { list } = ref;
-  if (list === undefined) throw forged();
+  // Only an entry of a list is identified by its content.
+  const { load, operation } = ref.list as NonNullable<typeof ref.list>;
   const listIds = from?.ids ?? ids;
-  const entries = await list.load(listIds, context);
-  const record = await findByContent(entries, contentHash, ref.shape, list.operation, context);
+  const entries = await load(listIds, context);
+  const record = await findByContent(entries, contentHash, ref.shape, operation, context);
   return { ...ref.nodesIn(entries, listIds)(record), contentHash };
-}
-
-/**
- * Reads the one record with the ids, to change it. Errors: BANK_BAD_RESPONSE if the list has several with this id: the first
- * of them may be the wrong one.
- */
-export async function readForUpdate(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Values> {
-  const { read: one, list } = ref;
-  if (one === undefined && list !== undefined) {
-    const { operation } = list;
-    const entries = ref.entriesWith(await list.load(ids, context), ids);
-    if (entries.length > 1)
-      throw new BankqlError(
-        'BANK_BAD_RESPONSE',
-        `The bank's ${operation.id} lists several ${ref.plural} with the id ${shownId(String(ids[ref.own]))}, so that it is not known which one to change. Nothing was written.`,
-        { operation: operation.id },
-      );
-  }
-  return read(ref, ids, context);
 }

@@ -98,20 +98,3 @@ export const itemNotFound = (operation: Operation, id: string): BankqlError =>
     `The bank's answer to ${operation.id} holds no entry with the id ${shownId(id)}.`,
     { operation: operation.id },
   );
-
-/**
- * Converts an entry of a list. If the entry broke the contract, or converting it throws, the error takes its place:
- * GraphQL returns null there and keeps the other entries.
- */
-export function mapListItem<Item, Made>(
-  entry: Item,
-  index: number,
-  make: (entry: Exclude<Item, Error>, index: number) => Made,
-): Made {
-  if (entry instanceof Error) return entry as Made;
-  try {
-    return make(entry as Exclude<Item, Error>, index);
-  } catch (error) {
-    return error as Made;
-  }
-}

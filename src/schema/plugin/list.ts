@@ -14,9 +14,8 @@ import type { ObjectFields, Types } from '../builder.ts';
 import type { Context, ReadContext, ResolverContext } from '../context.ts';
 import type { AnyBankRef } from './bank-ref.ts';
 import type { Values } from './fields.ts';
-import { type BankTypes, givenId } from './key.ts';
-import { fieldOptions, follow, followEach, type GivenIds, idsFrom } from './link.ts';
-import type { Listed } from './list-item.ts';
+import type { BankTypes } from './key.ts';
+import { fieldOptions, follow, followEach, type GivenIds, idsOn, type Node } from './link.ts';
 import { checkPage, type Edge, Page, type PageArguments } from './page.ts';
 
 /** Lists of records as connections. */
@@ -74,23 +73,15 @@ fieldsProto.bankList = function bankList(
   ref: AnyBankRef,
   { ids, load, args, isPlain, edge, ...options }: AnyListOptions,
 ) {
-  const { list } = ref;
-  const entriesOf: Load =
-    load ?? ((listIds, _args, context) => list?.load(listIds, context) ?? Promise.resolve([]));
-  const { own } = ref;
-  const nameOf = (entry: object) => ref.nameOf(entry)?.toWellFormed() ?? null;
+  const entriesOf: Load = load ?? ((listIds, _args, context) => ref.list?.load(listIds, context) as never);
+  const nameOf = (entry: object) => ref.nameOf(entry);
   const resolverOn = (typename: string) => {
-    const underFrom = ref.underFrom(typename);
-    return (parent: Values & Listed, given: Given, { bankql }: ResolverContext) => {
+    const idsFor = idsOn(typename, ref, ref.listKey);
+    return (parent: Node, given: Given, { bankql }: ResolverContext) => {
       const page = checkPage(given);
-      const sources = { parent, args: given, given: ids?.(parent, given, bankql) };
-      const { under, ...listIds } = idsFrom(ref, ref.listKey, sources, bankql, underFrom);
-      return entriesOf(listIds, given, bankql).then((entries) => {
-        const toNode =
-          list === undefined
-            ? (entry: Values) => ({ ...listIds, [own]: givenId(ref.ownId, entry[own]), under })
-            : ref.nodesIn(entries, listIds, under);
-        const listed = new Page(entries, page, toNode, bankql, nameOf, given);
+      const { under, ...listIds } = idsFor(parent, given, ids?.(parent, given, bankql), bankql);
+      return entriesOf(listIds, given, bankql).then((entries: readonly Values[]) => {
+        const listed = new Page(entries, page, ref.nodesIn(entries, listIds, under), bankql, nameOf, given);
         return isPlain === true ? listed.nodes : listed;
       });
     };

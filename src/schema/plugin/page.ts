@@ -1,6 +1,5 @@
 import { badUserInput } from '../../errors.ts';
 import type { ListWork } from '../list-work.ts';
-import { mapListItem } from './list-item.ts';
 
 /** Pages of the bank's lists, which the bank itself does not have. */
 
@@ -43,8 +42,8 @@ function parseCursor(argument: string, cursor: string) {
 /** The name of an entry in its list, in well-formed Unicode; null if it has no name. */
 type NameOf<Item> = (entry: Item) => string | null;
 
-/** Creates an entry's object from its record and its position in the list. */
-type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
+/** Creates an entry's object from its record and its position in the list. It never throws. */
+type ToNode<Item, Node> = (record: Item, index: number) => Node;
 
 /** An entry of a page, for its GraphQL type. */
 export interface Edge<Node> {
@@ -52,19 +51,13 @@ export interface Edge<Node> {
   readonly cursor: string;
 }
 
-/** The functions of a page that its edges call. */
-interface PageOfEdge {
-  readonly args: object;
-  cursorAt(index: number): string;
-}
-
 /** An edge. Its cursor is created when it is read, because it costs more than the rest of the edge and is seldom selected. */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
-  readonly #page: PageOfEdge;
+  readonly #page: Pick<Page<unknown, Node>, 'args' | 'cursorAt'>;
   readonly #index: number;
 
-  constructor(node: Node, page: PageOfEdge, index: number) {
+  constructor(node: Node, page: Pick<Page<unknown, Node>, 'args' | 'cursorAt'>, index: number) {
     this.node = node;
     this.#page = page;
     this.#index = index;
@@ -116,15 +109,14 @@ export class Page<Item, Node> {
     this.#nameOf = nameOf;
   }
 
-  get nodes(): LazyList<Node> {
-    return new LazyList(this.#start, this.#end, this.#nodeAt);
+  get nodes(): LazyList<Item, Node> {
+    return new LazyList(this.#list, this.#start, this.#end, this.#toNode);
   }
 
-  get edges(): LazyList<Edge<Node>> {
-    return new LazyList(this.#start, this.#end, (index) => new ListedEdge(this.#nodeAt(index), this, index));
+  get edges(): LazyList<Item, Edge<Node>> {
+    const toEdge = (entry: Item, index: number) => new ListedEdge(this.#toNode(entry, index), this, index);
+    return new LazyList(this.#list, this.#start, this.#end, toEdge);
   }
-
-  readonly #nodeAt = (index: number): Node => mapListItem(this.#list[index] as Item, index, this.#toNode);
 
   cursorAt(index: number): string {
     const name = this.#nameOf(this.#list[index] as Item);
@@ -163,23 +155,26 @@ function placeOf<Item>(
 }
 
 /** A list whose entries are created when they are read, after the executor has charged for them. */
-class LazyList<Made> implements Iterable<Made> {
+class LazyList<Item, Made> implements Iterable<Made> {
   readonly length: number;
+  readonly #list: readonly Item[];
   readonly #start: number;
-  readonly #make: (index: number) => Made;
+  readonly #make: (entry: Item, index: number) => Made;
 
-  constructor(start: number, end: number, make: (index: number) => Made) {
+  constructor(list: readonly Item[], start: number, end: number, make: (entry: Item, index: number) => Made) {
     this.length = end - start;
+    this.#list = list;
     this.#start = start;
     this.#make = make;
   }
 
-  at(index: number): Made {
-    return this.#make(this.#start + index);
+  at(position: number): Made {
+    const index = this.#start + position;
+    return this.#make(this.#list[index] as Item, index);
   }
 
   /** For other executors. */
   *[Symbol.iterator](): Generator<Made> {
-    for (let index = 0; index < this.length; index++) yield this.at(index);
+    for (let position = 0; position < this.length; position++) yield this.at(position);
   }
 }

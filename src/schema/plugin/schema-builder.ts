@@ -29,7 +29,7 @@ builderProto.bankRef = function bankRef(
   globalIdTypes.set(ref.name, {
     bankIdField: options.bankIdField === null ? null : ref.own,
     idsOf: (key) => ref.idsOf(key),
-    load: (ids, context, info, { index } = {}) => follow(ref, ids as Values, context, info, { index }),
+    load: (ids, context, info, index) => follow(ref, ids as Values, context, info, index),
   });
   return ref;
 } as typeof builderProto.bankRef;
