@@ -1,9 +1,10 @@
 import type { GraphQLSchema } from 'graphql';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { type BankOptions, createBankClient } from '../bank/client.ts';
 import { type CliContext, type Service, takeAll } from '../commands/command.ts';
 import { type Config, readConfig } from '../config/config.ts';
+import { warningsOf } from '../config/warnings.ts';
 import { stopStart } from '../errors.ts';
 import { DocumentCacheStats } from '../graphql/documents.ts';
 import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
@@ -97,7 +98,7 @@ async function start(
     log,
     closers,
   );
-  warnOfSettings(config, environment, baseUrl, logger);
+  for (const warning of warningsOf(config, environment)) logger.warn(warning);
   const { store, payments, stateLine } = await openPayments(config, { bank, replica }, log, closers);
   const { identity } = config;
   const byToken =
@@ -257,24 +258,6 @@ async function openClient(
   return { bank, reloadTls };
 }
 
-const isInMemory = ({ state }: Pick<Config, 'state'>): boolean => parseStoreUrl(state.url).kind === 'memory';
-
-/** Warns of settings that are valid but may have surprising effects. */
-function warnOfSettings(
-  config: Config,
-  environment: CliContext['environment'],
-  bankUrl: string,
-  logger: Logger,
-): void {
-  if (config.bank !== null && isInMemory(config))
-    logger.warn(
-      'STATE_URL=memory: payments are forgotten at a restart, and a payment that is requested again is then sent again',
-    );
-  const hasOtherProxy = Boolean(environment.HTTPS_PROXY || environment.https_proxy);
-  if (hasOtherProxy && bankUrl.startsWith('https:') && !config.bankLimits.network?.proxyUrl)
-    logger.warn('HTTPS_PROXY: bankql does not use it, and reaches the bank directly');
-}
-
 /**
  * Opens the payments and their store. A payment continues after its client has disconnected, so the store is closed after the
  * last payment.
@@ -311,7 +294,8 @@ async function openPayments(
   closers.push(() => payments.idle());
   telemetry.watchStore(store);
   const count = await store.count().catch(() => null);
-  const stateLine = describeState(count, store.loss, Date.now(), isInMemory({ state }));
+  const isInMemory = parseStoreUrl(state.url).kind === 'memory';
+  const stateLine = describeState(count, store.loss, Date.now(), isInMemory);
   return { store, payments, stateLine };
 }
 

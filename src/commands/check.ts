@@ -4,6 +4,7 @@ import { daysLeft, readBankTls } from '../app/bank-tls.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { settingsIn } from '../config/environment.ts';
 import { plain } from '../config/help.ts';
+import { warningsOf } from '../config/warnings.ts';
 import { StartError } from '../errors.ts';
 import { limitRows } from '../load/fixed-limits.ts';
 import { openStore } from '../payments/store/open-store.ts';
@@ -30,7 +31,7 @@ export async function check(
       ...settings,
       ...(values.limits === true ? ['Fixed limits:\n', ...fixedLimits()] : []),
       ...facts,
-      ...adviceFor(config),
+      ...warningsOf(config, environment).map((warning) => `${warning}.\n`),
       'The configuration can be used.\n',
     ].join(''),
   );
@@ -42,20 +43,6 @@ function fixedLimits(): string[] {
   const width = Math.max(...rows.map(({ value }) => value.length));
   return rows.map(({ value, meaning }) => `  ${value.padStart(width)}  ${plain(meaning)}\n`);
 }
-
-/** Advice about settings that are valid but insecure or risky. */
-const adviceFor = ({ paymentWords: { receiptPath, statusPath }, identity }: Config): string[] => [
-  ...(receiptPath !== undefined && statusPath === undefined
-    ? [
-        'BANK_PAYMENT_RECEIPT without BANK_PAYMENT_STATUS: an id alone makes a payment DONE. Name the place of its status too, if the answer has one.\n',
-      ]
-    : []),
-  ...(identity?.paymentScope === null
-    ? [
-        'IDENTITY=jwt without IDENTITY_PAYMENT_SCOPE: each token that can read can also pay. Name the word of the scope that payments need.\n',
-      ]
-    : []),
-];
 
 /**
  * Reads the same files as a start, and opens the payment store unless `withoutStore`. It also finds problems that would

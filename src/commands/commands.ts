@@ -191,8 +191,9 @@ what is in its write-ahead log.`,
     summary: 'lets payments go on after records were lost, with those that a log names recorded as UNKNOWN',
     needs: '--by NAME --reason TEXT',
     about: `Lets payments go on in a store that lost records. A lost payment whose client sends it again is then paid again. With
---from-log, each payment that the log names and the store lacks is recorded as UNKNOWN first, so that it is not sent again, also
-in a new store. Give the logs of all processes, in one file.`,
+--from-log, each payment that the log names and the store lacks is recorded first, so that it is not sent again, also in a new store.
+It is recorded as UNKNOWN, even if it is DONE or REJECTED in the log: settle it afterwards. Give the logs of all processes, in one
+file.`,
     options: acceptLossOptions,
     examples: [
       `bankql payments accept-loss --from-log /var/log/bankql.log --by "Ada" --reason "disk lost, backup of 3 o'clock restored"`,

@@ -49,11 +49,9 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     const named = { BANK_TLS_CERT: files.cert ?? '', BANK_TLS_KEY: files.key ?? '' };
     const { output } = await check({ ...named, BANK_TLS_CA: files.ca ?? '' });
     const expiry = (await readBankTls(files)).expiries.get('BANK_TLS_CERT') ?? 0;
-    expect(output.split('\n').slice(-4)).toEqual([
+    expect(output.split('\n').filter((line) => line.startsWith('The certificate'))).toEqual([
       `The certificate in BANK_TLS_CERT expires on ${new Date(expiry).toISOString()}, in 0 days.`,
       expect.stringMatching(/^The certificate in BANK_TLS_CA expires on /),
-      'The configuration can be used.',
-      '',
     ]);
     expect((await check({ ...named, BANK_TLS_CERT: '/absent.pem' })).errors).toBe(
       'BANK_TLS_CERT=/absent.pem cannot be read: ENOENT.\n',

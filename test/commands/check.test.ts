@@ -119,6 +119,13 @@ test('check warns of a receipt without a status, which alone makes a payment DON
   expect(both.lines.join('')).not.toMatch(warning);
 });
 
+test('check warns of payments that a restart forgets, as the start does', async () => {
+  const warning =
+    'STATE_URL=memory: payments are forgotten at a restart, and a payment that is requested again is then sent again.';
+  expect((await run([], { ...bank, STATE_URL: 'memory:' })).lines).toContain(warning);
+  expect((await run([], { STATE_URL: 'memory:' })).lines).not.toContain(warning);
+});
+
 test('check warns of tokens that can all pay', async () => {
   const given = {
     ...{ BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK', STATE_URL: 'memory:', IDENTITY: 'jwt' },

@@ -146,7 +146,7 @@ describe('the messages of the log', () => {
 
   /** In these calls, only messages contain a space. */
   const logged = sources.flatMap((source) => [
-    ...[...source.matchAll(/[lL]ogger(?:\.(?:warn|error)|\[level\])\(/g)].flatMap(
+    ...[...source.matchAll(/(?:[lL]ogger(?:\.(?:warn|error)|\[level\])|warnings\.push)\(/g)].flatMap(
       ({ 0: { length }, index }) =>
         textsIn(argumentsAt(source, index + length)).filter((text) => text.includes(' ')),
     ),

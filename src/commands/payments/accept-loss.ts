@@ -63,6 +63,6 @@ async function lostOf(
 
 function questionOf(lost: number, loss: string | null): string {
   if (lost === 0) return 'Let payments go on without the lost records?';
-  const record = `Record ${thesePayments(lost)} as UNKNOWN`;
+  const record = `Record ${thesePayments(lost)} as UNKNOWN, whatever the log says`;
   return loss === null ? `${record}?` : `${record}, and let payments go on?`;
 }

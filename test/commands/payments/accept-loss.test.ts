@@ -60,7 +60,7 @@ describe('accept-loss --from-log', () => {
     const refused = await acceptLoss('no');
     expect(refused).toMatchObject({
       code: 1,
-      asked: ['Record these 2 payments as UNKNOWN? [yes/no] '],
+      asked: ['Record these 2 payments as UNKNOWN, whatever the log says? [yes/no] '],
       errors: `${log}:9: this audit line is damaged, and left out.\n${log}:10: this audit line is damaged, and left out.\nNothing was written.\n`,
     });
     expect(await records()).toHaveLength(1);

@@ -46,7 +46,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     expect(refused).toMatchObject({
       code: 1,
       errors: 'Nothing was written.\n',
-      asked: ['Record this payment as UNKNOWN, and let payments go on? [yes/no] '],
+      asked: ['Record this payment as UNKNOWN, whatever the log says, and let payments go on? [yes/no] '],
     });
     expect(refused.output).toMatch(loss);
     expect(await rows()).toHaveLength(1);

@@ -1,48 +1,56 @@
 import { readFile } from 'node:fs/promises';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-connection-string';
+import { z } from 'zod';
 import { checkKeyPair } from '../../../key-pair.ts';
 
 /** The address of a PostgreSQL, the role and its password, and further options of pg, as it names them. */
-export interface PostgresAddress extends Omit<PoolConfig, 'password' | 'ssl'> {
-  /** A name, an address, or the folder of a Unix socket. */
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string | undefined;
-  readonly database: string;
-  /** Null if the connections are not encrypted. */
-  readonly tls: PostgresTls | null;
-}
-
-/** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
-const tlsModes = ['require', 'verify-ca', 'verify-full'] as const;
-
-interface PostgresTls {
-  readonly mode: (typeof tlsModes)[number];
-  /** The paths of the certificate files. */
-  readonly rootCertificate: string | undefined;
-  readonly certificate: string | undefined;
-  readonly key: string | undefined;
-}
+export type PostgresAddress = NonNullable<ReturnType<typeof parsePostgresUrl>>;
 
 /** An invalid address. The message repeats no part of it that may be a password. */
 export class AddressError extends Error {
   override readonly name = 'AddressError';
 }
 
-/** The parameters that bankql accepts. Those with a list have one of its values. */
-const parameters = {
-  ...{ host: null, port: null, application_name: null, options: null, sslcert: null, sslkey: null },
-  ...{ sslrootcert: null, connect_timeout: null, keepalives_idle: null, keepalives: ['0', '1'] },
-  channel_binding: ['disable', 'prefer', 'require'],
-  sslmode: ['disable', ...tlsModes],
-  sslnegotiation: ['postgres', 'direct'],
-  target_session_attrs: ['read-write', 'primary'],
-} satisfies Record<string, readonly string[] | null>;
-type Parameters = { readonly [Name in keyof typeof parameters]?: string };
+const oneOf = <const T extends readonly string[]>(values: T, rest = '') =>
+  z.enum(values, `is ${values.join(' or ')}${rest}`);
 
-/** The remedies for parameters and values that only other clients accept. */
+/** The time for which a payment waits for a connection, new or from the pool, in milliseconds. */
+const usualConnectTimeoutMs = 3_000;
+const usualKeepAliveMs = 10_000;
+
+/** A number of seconds, in milliseconds; 0 means the default. */
+const seconds = (usualMs: number) =>
+  z
+    .string()
+    .regex(/^\d{1,4}$/, 'is a number of seconds')
+    .transform((digits) => Number(digits) * 1_000 || usualMs)
+    .default(usualMs);
+
+/** The parameters that bankql accepts, as libpq names them. */
+const parameters = z.strictObject({
+  host: z.string().default(''),
+  port: z.string().default(''),
+  application_name: z.string().default('bankql'),
+  options: z.string().optional(),
+  sslcert: z.string().optional(),
+  sslkey: z.string().optional(),
+  sslrootcert: z.string().optional(),
+  connect_timeout: seconds(usualConnectTimeoutMs),
+  keepalives_idle: seconds(usualKeepAliveMs),
+  keepalives: oneOf(['0', '1']).default('1'),
+  channel_binding: oneOf(['disable', 'prefer', 'require']).default('disable'),
+  /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
+  sslmode: oneOf(
+    ['disable', 'require', 'verify-ca', 'verify-full'],
+    '; the others may go on unencrypted, and no-verify is called require here',
+  ).optional(),
+  sslnegotiation: oneOf(['postgres', 'direct']).default('postgres'),
+  target_session_attrs: oneOf(['read-write', 'primary'], '; payments are written').optional(),
+});
+type Parameters = z.infer<typeof parameters>;
+
+/** The remedies for parameters of other clients. */
 const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',
@@ -50,14 +58,7 @@ const remedies: Readonly<Record<string, string>> = {
     "such a pooler gives each transaction another connection; give the address of a pooler in session mode, or the database's own (Supabase: port 5432)",
   hostaddr: 'give the address as the host',
   ssl: 'use sslmode',
-  sslmode: '; the others may go on unencrypted, and no-verify is called require here',
-  target_session_attrs: '; payments are written',
 };
-
-const defaultPort = 5432;
-/** The time for which a payment waits for a connection, new or from the pool, in milliseconds. */
-const usualConnectTimeoutMs = 3_000;
-const usualKeepAliveMs = 10_000;
 
 function refuse(isWrong: boolean, message: string): void {
   if (isWrong) throw new AddressError(message);
@@ -68,7 +69,7 @@ function refuse(isWrong: boolean, message: string): void {
  * Names and passwords are percent-encoded in it.
  * Errors: AddressError.
  */
-export function parsePostgresUrl(text: string): PostgresAddress | null {
+export function parsePostgresUrl(text: string) {
   const [, authority, path = '', query = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)\/?([^?#]*)\??(.*)$/is.exec(text) ?? [];
   if (authority === undefined) return null;
@@ -88,29 +89,17 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
     'this pooler gives each transaction another connection: leave "-pooler" out of the host',
   );
   refuse(path === '' || path.includes('/'), 'it has to name a database');
+  const { application_name, options, channel_binding, sslnegotiation } = given;
   const tls = parseTls(given, host);
-  const { channel_binding = 'disable', sslnegotiation } = given;
-  const isBound = channel_binding === 'require';
-  const isDirect = sslnegotiation === 'direct';
-  refuse(isBound && tls === null, 'channel_binding=require needs TLS, and this address has none');
-  refuse(isDirect && tls === null, 'sslnegotiation=direct needs TLS, and this address has none');
-  const milliseconds = (name: 'connect_timeout' | 'keepalives_idle', usualMs: number) => {
-    const seconds = given[name] ?? '';
-    refuse(!/^\d{0,4}$/.test(seconds), `${name} is a number of seconds`);
-    return Number(seconds) * 1_000 || usualMs;
-  };
+  const noTls = 'needs TLS, and this address has none';
+  refuse(tls === null && channel_binding === 'require', `channel_binding=require ${noTls}`);
+  refuse(tls === null && sslnegotiation === 'direct', `sslnegotiation=direct ${noTls}`);
   return {
-    ...{ host, port, user, password, database: decodeURIComponent(path) },
-    // If a server offers no channel binding, pg continues without it. So the certificate is verified instead, which protects as
-    // well.
-    tls: tls?.mode === 'require' && isBound ? { ...tls, mode: 'verify-full' } : tls,
-    application_name: given.application_name ?? 'bankql',
-    options: given.options,
-    enableChannelBinding: channel_binding !== 'disable',
-    sslnegotiation: isDirect ? 'direct' : 'postgres',
-    connectionTimeoutMillis: milliseconds('connect_timeout', usualConnectTimeoutMs),
-    keepAlive: given.keepalives !== '0',
-    keepAliveInitialDelayMillis: milliseconds('keepalives_idle', usualKeepAliveMs),
+    ...{ user, password, host, port, database: decodeURIComponent(path), tls },
+    ...{ application_name, options, sslnegotiation, enableChannelBinding: channel_binding !== 'disable' },
+    connectionTimeoutMillis: given.connect_timeout,
+    keepAlive: given.keepalives === '1',
+    keepAliveInitialDelayMillis: given.keepalives_idle,
   };
 }
 
@@ -124,23 +113,27 @@ function isEncoded(text: string): boolean {
 
 /** An empty parameter counts as absent. */
 function parseParameters(query: string): Parameters {
-  const given = new Map<string, string>();
   // As in libpq, a `+` is a plus.
-  for (const [name, value] of new URLSearchParams(query.replaceAll('+', '%2B'))) {
-    const values = new Map<string, readonly string[] | null>(Object.entries(parameters)).get(name);
+  const given = [...new URLSearchParams(query.replaceAll('+', '%2B'))];
+  const names = given.map(([name]) => name);
+  const { data, error } = parameters.safeParse(
+    Object.fromEntries(given.map(([name, value]) => [name, value || undefined])),
+  );
+  const [issue] = error?.issues ?? [];
+  if (issue?.code === 'unrecognized_keys') {
+    const [name = ''] = issue.keys;
     const shown = /^\w{1,40}$/.test(name) ? name : 'one of its parameters';
-    const remedy = remedies[name] ?? `leave it out (${Object.keys(parameters).join(', ')} are)`;
-    refuse(values === undefined, `${shown} is not supported: ${remedy}`);
-    refuse(given.has(name), `it has ${name} twice`);
-    const isKnown = !values || value === '' || values.includes(value);
-    refuse(!isKnown, `${name} is ${values?.join(' or ')}${remedies[name] ?? ''}`);
-    given.set(name, value);
+    const remedy = remedies[name] ?? `leave it out (${Object.keys(parameters.shape).join(', ')} are)`;
+    throw new AddressError(`${shown} is not supported: ${remedy}`);
   }
-  return Object.fromEntries([...given].filter(([, value]) => value !== ''));
+  if (data === undefined) throw new AddressError(`${issue?.path.join()} ${issue?.message}`);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  refuse(twice !== undefined, `it has ${twice} twice`);
+  return data;
 }
 
-/** Only host and port go to pg-connection-string: it would read files for others, and takes `require` for `verify-full`. */
-function parseAuthority(authority: string, { host: given = '', port: givenPort = '' }: Parameters) {
+/** pg-connection-string does not get the other parameters: it would read files, and for it `require` means `verify-full`. */
+function parseAuthority(authority: string, { host: given, port: givenPort }: Parameters) {
   refuse(
     (authority.replace(/^.*@/, '') + given + givenPort).includes(','),
     'it names several hosts: give one address that leads to the primary, such as that of the cluster, its proxy or its service',
@@ -148,7 +141,7 @@ function parseAuthority(authority: string, { host: given = '', port: givenPort =
   try {
     const query = new URLSearchParams({ host: given, port: givenPort });
     const { user = '', password, host, port } = parse(`postgres://${authority}/_?${query}`);
-    const number = Number(port || defaultPort);
+    const number = Number(port || 5432);
     if (/[\s@]/.test(host ?? '') || !(number >= 1 && number <= 65_535)) throw new Error();
     return { user, password: password || undefined, host: host ?? '', port: number };
   } catch {
@@ -156,16 +149,22 @@ function parseAuthority(authority: string, { host: given = '', port: givenPort =
   }
 }
 
-function parseTls({ sslmode, sslcert, sslkey, sslrootcert }: Parameters, host: string): PostgresTls | null {
+/** The protection of the connections, and the paths of the certificate files; null if the connections are not encrypted. */
+function parseTls({ sslmode, sslcert, sslkey, sslrootcert, channel_binding }: Parameters, host: string) {
   refuse((sslcert === undefined) !== (sslkey === undefined), 'sslcert and sslkey belong together');
   const isLocal = /^(\/.*|localhost|127(\.\d{1,3}){3}|::1)$/s.test(host);
   const usual = isLocal && (sslcert ?? sslrootcert) === undefined ? 'disable' : 'verify-full';
-  const mode = tlsModes.find((each) => each === (sslmode ?? usual));
+  const mode = sslmode ?? usual;
   // As in libpq, a Unix socket has no TLS: nothing leaves the machine.
-  if (mode === undefined || host.startsWith('/')) return null;
-  // `system` is libpq's name for the authorities that the system trusts.
-  const rootCertificate = sslrootcert === 'system' ? undefined : sslrootcert;
-  return { mode, rootCertificate, certificate: sslcert, key: sslkey };
+  if (mode === 'disable' || host.startsWith('/')) return null;
+  return {
+    // pg continues if a server offers no channel binding. A verified certificate protects as well.
+    sslmode: mode === 'require' && channel_binding === 'require' ? 'verify-full' : mode,
+    // `system` is libpq's name for the authorities that the system trusts.
+    sslrootcert: sslrootcert === 'system' ? undefined : sslrootcert,
+    sslcert,
+    sslkey,
+  };
 }
 
 /** The address for messages: without the role and its password. */
@@ -182,14 +181,14 @@ export const clientOptions = async ({ tls, password, ...address }: PostgresAddre
   }) satisfies PoolConfig;
 
 /** Like in libpq, `require` checks the issuer if there is a root certificate. */
-async function tlsOptions({ mode, rootCertificate, certificate, key: keyFile }: PostgresTls) {
+async function tlsOptions({ sslmode, ...files }: NonNullable<PostgresAddress['tls']>) {
   const [ca, cert, key] = await Promise.all(
-    [rootCertificate, certificate, keyFile].map((file) => file && readFile(file, 'utf8')),
+    [files.sslrootcert, files.sslcert, files.sslkey].map((file) => file && readFile(file, 'utf8')),
   );
   if (cert && key) checkKeyPair(cert, key);
   return {
-    rejectUnauthorized: mode !== 'require' || ca !== undefined,
-    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    rejectUnauthorized: sslmode !== 'require' || ca !== undefined,
+    ...(sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
     ...{ ca, cert, key },
   };
 }

@@ -17,17 +17,20 @@ test.each([
   ],
   ['postgresql://me:pw@db:6432/pay', { host: 'db', port: 6432, password: 'pw' }],
   [`postgres://${who}@db/a%2Fb%20c`, { user: 'm@e', password: 'p/s: #%', database: 'a/b c' }],
-  ['postgres://me@[2001:db8::7]:6543/pay', { host: '2001:db8::7', port: 6543, tls: { mode: 'verify-full' } }],
+  [
+    'postgres://me@[2001:db8::7]:6543/pay',
+    { host: '2001:db8::7', port: 6543, tls: { sslmode: 'verify-full' } },
+  ],
   ['postgres://me@[::1]/pay', { host: '::1', tls: null }],
   ['postgres://me@localhost/pay', { tls: null }],
   ['postgres://me@127.0.0.2/pay', { tls: null }],
-  ['postgres://me@127.example.org/pay', { tls: { mode: 'verify-full' } }],
-  ['postgres://me@127.0.0.1.example.org/pay', { tls: { mode: 'verify-full' } }],
+  ['postgres://me@127.example.org/pay', { tls: { sslmode: 'verify-full' } }],
+  ['postgres://me@127.0.0.1.example.org/pay', { tls: { sslmode: 'verify-full' } }],
   ['postgres://me@db.example/pay?sslmode=disable', { tls: null }],
-  ['postgres://me@localhost/pay?sslrootcert=/ca.pem', { tls: { mode: 'verify-full' } }],
-  ['postgres://me@localhost/pay?sslmode=require', { tls: { mode: 'require' } }],
-  ['postgres://me@db/pay?sslrootcert=/etc/a+b%20c.pem', { tls: { rootCertificate: '/etc/a+b c.pem' } }],
-  ['postgres://me@db/pay?sslrootcert=system', { tls: { mode: 'verify-full', rootCertificate: undefined } }],
+  ['postgres://me@localhost/pay?sslrootcert=/ca.pem', { tls: { sslmode: 'verify-full' } }],
+  ['postgres://me@localhost/pay?sslmode=require', { tls: { sslmode: 'require' } }],
+  ['postgres://me@db/pay?sslrootcert=/etc/a+b%20c.pem', { tls: { sslrootcert: '/etc/a+b c.pem' } }],
+  ['postgres://me@db/pay?sslrootcert=system', { tls: { sslmode: 'verify-full', sslrootcert: undefined } }],
   ['postgres://me@/pay?host=/run/postgresql&port=6432', { host: '/run/postgresql', port: 6432, tls: null }],
   ['postgres://me@%2Frun%2Fpostgresql/pay', { host: '/run/postgresql', port: 5432, tls: null }],
   [
@@ -40,7 +43,7 @@ test.each([
   ],
   [
     'postgres://me@db/pay?channel_binding=prefer',
-    { enableChannelBinding: true, tls: { mode: 'verify-full' } },
+    { enableChannelBinding: true, tls: { sslmode: 'verify-full' } },
   ],
 ])('reads %s', (url, parts) => {
   expect(read(url)).toMatchObject(parts);
@@ -55,29 +58,29 @@ test.each([
   [
     'RDS',
     'postgres://app:pw@pay.c9akciq32.eu-central-1.rds.amazonaws.com:5432/pay?sslmode=verify-full&sslrootcert=/certs/global-bundle.pem',
-    { tls: { mode: 'verify-full', rootCertificate: '/certs/global-bundle.pem' } },
+    { tls: { sslmode: 'verify-full', sslrootcert: '/certs/global-bundle.pem' } },
   ],
   [
     'Neon',
     'postgresql://app:pw@ep-cool-darkness-123456.eu-central-1.aws.neon.tech/pay?sslmode=require&channel_binding=require',
     // pg does not require channel binding, so the certificate has to identify the server.
-    { enableChannelBinding: true, tls: { mode: 'verify-full' } },
+    { enableChannelBinding: true, tls: { sslmode: 'verify-full' } },
   ],
   [
     'Neon, for clients without SNI',
     'postgresql://app:pw@ep-cool.aws.neon.tech/pay?sslnegotiation=direct&options=endpoint%3Dep-cool',
-    { options: 'endpoint=ep-cool', sslnegotiation: 'direct', tls: { mode: 'verify-full' } },
+    { options: 'endpoint=ep-cool', sslnegotiation: 'direct', tls: { sslmode: 'verify-full' } },
   ],
   [
     'Supabase',
     'postgresql://postgres.abcdefgh:pw@aws-0-eu-central-1.pooler.supabase.com:5432/postgres?sslmode=require',
-    { user: 'postgres.abcdefgh', tls: { mode: 'require' } },
+    { user: 'postgres.abcdefgh', tls: { sslmode: 'require' } },
   ],
   ['Heroku', 'postgres://u1a2:p3b4@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d5c6', { database: 'd5c6' }],
   [
     'Azure',
     'postgres://app%40srv:pw@srv.postgres.database.azure.com:5432/pay?sslmode=require',
-    { user: 'app@srv', tls: { mode: 'require' } },
+    { user: 'app@srv', tls: { sslmode: 'require' } },
   ],
   [
     'CloudNativePG and Patroni behind a service',
