@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Call } from '../../../src/bank/call.ts';
-import { createBankClient } from '../../../src/bank/client.ts';
-import { postMakeTransaction } from '../../../src/contract/transaction.ts';
-import { errorCodes } from '../../../src/errors.ts';
-import { createPaymentService } from '../../../src/payments/service.ts';
-import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
-import { type PaymentStore, StoreUnavailable } from '../../../src/payments/store/store.ts';
-import { bankDefaults, createTestBankql, credentials, testOptions } from '../../support/bankql.ts';
-import { startBankqlFixture } from '../../support/bankql-fixture.ts';
-import { startRecordingBank } from '../../support/recording-bank.ts';
-import { until } from '../../support/waits.ts';
+import type { Call } from '../../src/bank/call.ts';
+import { createBankClient } from '../../src/bank/client.ts';
+import { postMakeTransaction } from '../../src/contract/transaction.ts';
+import { errorCodes } from '../../src/errors.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../../src/payments/store/store.ts';
+import { bankDefaults, createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+import { until } from '../support/waits.ts';
 
 /** The complete sentence of all these refusals. */
 const sentence =
@@ -137,7 +137,7 @@ test('where the bank cannot be reached the error names the key, which is free', 
 
 /** The advice of docs/payments.md about a code: the row of its table with the code, or with the beginning of its name. */
 function adviceFor(code: string): string | undefined {
-  const page = readFileSync(new URL('../../../docs/payments.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/payments.md', import.meta.url), 'utf8');
   const isNamed = (line: string) =>
     [...line.matchAll(/`([A-Z_]+)(…?)`/g)].some(([, name = '', more]) =>
       more ? code.startsWith(name) : code === name,
@@ -179,7 +179,7 @@ describe('a payment that was made, and whose answer was lost', () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(pay());
-    const page = readFileSync(new URL('../../../docs/payments.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../docs/payments.md', import.meta.url), 'utf8');
     const [, query] = /`(payments\([^`]*\))` lists/.exec(page) ?? expect.unreachable();
     expect((await fixture.ask(`{ ${query} { nodes { idempotencyKey state } } }`)).data).toEqual({
       payments: { nodes: [{ idempotencyKey: 'key', state: 'DONE' }] },

@@ -43,7 +43,7 @@ test.each([
 /** The credentials of an address: user and password. */
 const [ops, at] = ['ops:s3cr', 'ops:s3c@r'];
 const unknown = 'it names no payment store';
-// More reasons: address.test.ts.
+// More reasons: postgres-url.test.ts.
 test.each([
   [`postgres://${ops}@db`, 'postgres://***@db', 'it has to name a database'],
   [`postgres://${at}@a/pay`, 'postgres://***@a/pay', 'percent-encode'],
