@@ -2,9 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { bankWordsOf } from '../../src/payments/answer/payment-words.ts';
 import { hashCaller } from '../../src/payments/caller.ts';
-import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
-import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { createTestBankql, credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -31,20 +30,17 @@ describe("a caller's hash", () => {
 });
 
 test('a record says which request and which process sent the payment, who asked, and what the bank said', async () => {
-  await using bank = await startRecordingBank();
-  const store = await createMemoryStore({ retentionMs: 86_400_000 });
-  const options = await testOptions({ bankUrl: bank.url });
   let requestId: string | null = 'request-1';
-  const payments = createPaymentService({
-    bank: options.bank,
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  await using fixture = await startBankqlFixture({
     store,
-    leaseMs: 10_000,
-    audit: (entry) => void options.audit.push(entry),
-    requestId: () => requestId,
-    replica: 'host:7',
-    bankWords: bankWordsOf([], ['NO_MONEY']),
+    paymentOptions: {
+      requestId: () => requestId,
+      replica: 'host:7',
+      bankWords: bankWordsOf([], ['NO_MONEY']),
+    },
   });
-  await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
+  const { bank, bankql } = fixture;
   bank.otherwise({
     status: 422,
     body: { code: 'NO_MONEY', message: `no money, ${credentials['Auth-ID']}` },
@@ -70,11 +66,11 @@ test('a record says which request and which process sent the payment, who asked,
   // Information for the operator is in the record, and not in the error's message, which is for the client.
   expect(unknown).toMatchObject({ state: 'UNKNOWN', requestId: null, bankText: 'disk full' });
   expect(unknown?.message).not.toContain('disk full');
-  expect(JSON.stringify([refused, unknown, options.audit])).not.toMatch(/the-caller|the-provider/);
+  expect(JSON.stringify([refused, unknown, bankql.audit])).not.toMatch(/the-caller|the-provider/);
   // The key is in the record, not in the log.
   expect(refused?.idempotencyKey).toBe('key');
-  expect(JSON.stringify(options.audit)).not.toContain('"key"');
-  expect(options.audit.find(({ state }) => state === 'REJECTED')).toMatchObject({
+  expect(JSON.stringify(bankql.audit)).not.toContain('"key"');
+  expect(bankql.audit.find(({ state }) => state === 'REJECTED')).toMatchObject({
     requestId: 'request-1',
     replica: 'host:7',
     bankText: 'no money, [redacted]',

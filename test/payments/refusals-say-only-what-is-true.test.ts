@@ -7,7 +7,7 @@ import { errorCodes } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store/store.ts';
-import { bankDefaults, createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { bankDefaults, createTestBankql, credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { until } from '../support/waits.ts';
@@ -89,23 +89,16 @@ describe('a payment that was sent, and is repeated while the store is unavailabl
 });
 
 test('where the log cannot take a line, the refusal speaks of this request alone', async () => {
-  await using bank = await startRecordingBank();
-  const options = await testOptions({ bankUrl: bank.url });
-  const payments = createPaymentService({
-    bank: options.bank,
-    store: await createMemoryStore({ retentionMs: 86_400_000 }),
-    leaseMs: 10_000,
-    audit: () => {
-      throw new Error('the disk is full');
-    },
-  });
-  await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
-  const { errors } = await bankql.ask(pay());
+  const audit = () => {
+    throw new Error('the disk is full');
+  };
+  await using fixture = await startBankqlFixture({ paymentOptions: { audit } });
+  const { errors } = await fixture.ask(pay());
   expect(errors).toMatchObject([
     { extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2 } },
   ]);
   expect(errors?.[0]?.message).toContain(sentence);
-  expect(bank.calls).toEqual([]);
+  expect(fixture.bank.calls).toEqual([]);
 });
 
 test('where no connection is free, so does it, and the key is free', async () => {
