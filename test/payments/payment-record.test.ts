@@ -11,14 +11,14 @@ const pay = (key: string) =>
   `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 
 describe("a caller's hash", () => {
-  test('is the older one, keyed with the secret, so that older records can be carried over', () => {
+  test('is that of earlier versions, keyed with the store’s secret: their records can be carried over', () => {
     const older = createHash('sha256').update('["provider","caller"]').digest('hex');
     expect(hashCaller('secret', 'provider', 'caller')).toBe(
       createHmac('sha256', 'secret').update(older).digest('hex'),
     );
   });
 
-  test('tells callers and stores apart', () => {
+  test('differs for each caller and each store', () => {
     const hashes = [
       hashCaller('s', 'a', 'b'),
       hashCaller('s', 'a', 'c'),
@@ -108,7 +108,7 @@ describe('the details of a payment', () => {
     ['description', 512, (text: string) => ({ description: text })],
     ['to.bankId', 128, (text: string) => ({ to: { bankId: text, accountId: 'x' } })],
     ['to.accountId', 128, (text: string) => ({ to: { accountId: text } })],
-  ] as const)('the %s of a payment has %i characters at most', async (name, longest, change) => {
+  ] as const)('have a %s of %i characters at most', async (name, longest, change) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     for (const [field, document, more] of both) {
@@ -145,7 +145,7 @@ describe('the details of a payment', () => {
     },
   );
 
-  test('what a record says is what was sent', async () => {
+  test('are recorded as they were sent', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(transfer, {
