@@ -207,13 +207,6 @@ describe('payments backup', () => {
   });
 });
 
-test('the error for an invalid URL does not contain its password', async () => {
-  const url = 'redis://ops:s3cret@:99999/x';
-  const { code, errors } = await operate(['list'], { url });
-  expect(code).toBe(1);
-  expect(errors).toContain('STATE_URL=redis://…@:99999/x cannot be used');
-});
-
 /** Only root can change the owner of files. */
 describe.skipIf(statSync(folder).uid !== 0)('commands of root', () => {
   test('that write leave the files to the user of the service', async () => {
