@@ -412,7 +412,7 @@ test('a process that cannot be created is not waited for by a stop', async () =>
 });
 
 test('a worker that cannot store an outcome logs it, and its primary continues, and ends with 1', async () => {
-  const given = environment({ [storeTimeoutVariable]: '500' });
+  const given = environment({ [storeTimeoutVariable]: '3000' });
   await using bankql = await startProcess(given);
   const { paid, answer: answerPayment } = await payHeld(bankql, 'lost-by-a-worker');
   bankql.child.kill('SIGUSR2');
