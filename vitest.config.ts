@@ -10,7 +10,6 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
 /** These tests measure the memory of their process, replace modules, run other tests again, or add types to the schema. */
 const alone = [
-  'test/agents/loading.test.ts',
   'test/bounded-memory.test.ts',
   'test/graphql/pipeline.test.ts',
   'test/schema/import-order.test.ts',

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
 import type { BankClient } from '../src/bank/client.ts';
+import { requestCredentials } from '../src/bank/credentials.ts';
 import { operations } from '../src/contract/operations.ts';
 import { BankqlError } from '../src/errors.ts';
 import { DocumentCacheStats } from '../src/graphql/documents.ts';
+import { Callers } from '../src/load/callers.ts';
 import { createRateLimiter } from '../src/load/rate-limit.ts';
+import { input, messageOf, startAgents } from './support/agents.ts';
 import { anyAnswer } from './support/any-bank.ts';
 import { createTestClient, readFrom } from './support/bank-client.ts';
-import { createTestBankql } from './support/bankql.ts';
+import { createTestBankql, createTestHolder } from './support/bankql.ts';
 import { answer, startFaultyBank } from './support/faulty-bank.ts';
 import { keptMegabytes } from './support/memory.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
@@ -147,4 +150,35 @@ test('whoever makes up 50,000 callers costs no more than the counters that may b
   for (let name = 0; name < 50_000; name++) await take(`made up ${name}`);
   expect((await keptMegabytes()) - before).toBeLessThan(12);
   await take('late');
+});
+
+test('10,000 calls of tools for agents leave the memory as it was', async () => {
+  await using agents = await startAgents();
+  const given = { subscriptionKey: 'k', authProviderName: 'p', authId: 'alice' };
+  const sender = {
+    credentials: requestCredentials(given, new Callers()),
+    holder: createTestHolder(),
+    activity: null,
+    fetchRequest: { method: 'POST', url: 'http://bankql/mcp', headers: new Headers() },
+  };
+  const calling = (name: string, given: object) => {
+    const { headers, body } = messageOf('tools/call', { name, arguments: given });
+    const lowerCase = Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]);
+    return { body: JSON.parse(body), request: { headers: Object.fromEntries(lowerCase) } };
+  };
+  const [reading, question] = [calling('Anything', {}), calling('Pay', { input: input() })];
+  const ask = async (times: number) => {
+    for (let n = 0; n < times; n++) {
+      const { body, request } = n % 10 === 0 ? question : reading;
+      const { status } = await agents.endpoint.answer(body, { ...sender, request });
+      expect(status).toBe(200);
+      // The log is kept in memory, so it is emptied here.
+      agents.log.length = 0;
+    }
+  };
+  await ask(1000);
+  const before = await keptMegabytes();
+  await ask(10_000);
+  expect((await keptMegabytes()) - before).toBeLessThan(1);
+  expect(agents.payments()).toBe(0);
 });

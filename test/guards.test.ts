@@ -305,7 +305,7 @@ const isOfBank = (name: string) => /^(?:BANK_|bankql_(?!graphql_))/.test(name);
 
 test('tests wait for events: timers are those of support/waits.ts, and of other processes', () => {
   /** These files contain the source text of processes that they start. */
-  const ofProcesses = ['app/log-output.test.ts'];
+  const ofProcesses = ['app/log-cannot-be-written.test.ts'];
   const waiting = testFiles
     .filter((file) => !ofProcesses.includes(file))
     .filter((file) => /\b(?:setTimeout|delay|sleep)\(/.test(readFileSync(join(root, 'test', file), 'utf8')));

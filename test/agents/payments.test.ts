@@ -407,13 +407,3 @@ test('a failure of bankql is logged, and its message is not shown', async () => 
   expect(line).toMatchObject({ operation: 'Pay', outcome: 'failed', codes: ['INTERNAL'] });
   expect(agents.payments()).toBe(0);
 });
-
-test('two questions for the same payment have two random keys', async () => {
-  await using agents = await startAgents();
-  const given = { input: input() };
-  const states = [await call(agents.url, 'Pay', given), await call(agents.url, 'Pay', given)].map(
-    ({ requestState }) => readState(agents.store.secret, requestState, Date.now()),
-  );
-  expect(states[0]?.payment).toBe(states[1]?.payment);
-  expect(states[0]?.key).not.toBe(states[1]?.key);
-});

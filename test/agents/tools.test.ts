@@ -20,7 +20,7 @@ function* schemasIn(value: unknown): Generator<Record<string, unknown>> {
 }
 
 describe('the list of tools', () => {
-  test('has exactly the named operations, sorted, the same bytes twice; without MCP_DOCUMENTS there is no /mcp', async () => {
+  test('has exactly the named operations, sorted, with the same bytes each time', async () => {
     await using agents = await startAgents();
     const [first, second] = [await send(agents.url, 'tools/list'), await send(agents.url, 'tools/list')];
     const text = await first.text();

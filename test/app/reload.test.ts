@@ -34,7 +34,7 @@ test('where there is nothing to reload, a line says so', async () => {
   ]);
 });
 
-test('takes every step in order, also those behind one that failed', async () => {
+test('a stop takes every step in order, also those after one that failed', async () => {
   const taken: number[] = [];
   const refused = new Error('refused');
   const stopped = takeAll([

@@ -47,7 +47,7 @@ describe('help has two levels', () => {
   });
 });
 
-describe('what cannot be used ends with 2: first what is wrong, then how it is used', () => {
+describe('a command line that cannot be used ends with 2: first what is wrong, then how it is used', () => {
   test.each<[string, string]>([
     ['servee', 'bankql has no command "servee". Did you mean bankql serve?\nusage: bankql [command]'],
     ['constructor', 'bankql has no command "constructor".\nusage: '],
@@ -94,7 +94,7 @@ test.each([
     ['a.env', 'b.env'],
     ['doctor', '--view', 'owner'],
   ],
-])('of %j the files are taken out', (words, envFiles, others) => {
+])('the files of variables are taken out of %j', (words, envFiles, others) => {
   expect(takeEnvFiles(words)).toEqual({ envFiles, words: others });
 });
 

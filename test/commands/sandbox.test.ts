@@ -9,13 +9,13 @@ async function run(environment: Record<string, string>, args: readonly string[] 
   return told;
 }
 
-test('options say what its variables said, and stand before them', async () => {
+test('bankql sandbox: options come before the variables of the same meaning', async () => {
   const [port, other] = [await freePort(), await freePort()];
   const { output } = await run({ SANDBOX_PORT: String(other) }, ['--port', String(port)]);
   expect(output).toContain(`The sandbox bank answers at http://127.0.0.1:${port}, to callers alice, `);
 });
 
-test('takes a port that bankql itself would take', async () => {
+test('bankql sandbox takes a port that bankql itself would take', async () => {
   const port = String(await freePort());
   expect((await run({ METRICS_PORT: port }, ['--port', port])).output).toContain(`127.0.0.1:${port}`);
 });

@@ -2,12 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { checksOf, runDoctor } from '../../src/doctor/doctor.ts';
-import {
-  credentialOptions,
-  type DoctorIds,
-  idOptions,
-  readDoctorOptions,
-} from '../../src/doctor/doctor-options.ts';
+import { credentialOptions, type DoctorIds, readDoctorOptions } from '../../src/doctor/doctor-options.ts';
 import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from '../support/recording-bank.ts';
@@ -441,12 +436,9 @@ test('white space at the ends is no part of a credential from the environment', 
   expect(() => read('mé')).toThrow(/^DOCTOR_AUTH_ID: The header Auth-ID /);
 });
 
-test('help names every option and every variable', async () => {
-  const { output: doctorUsage } = await runCommand(['doctor', '--help']);
-  for (const name of [...Object.keys(idOptions), ...Object.keys(credentialOptions)]) {
-    expect(doctorUsage).toMatch(new RegExp(`^  --${name} +\\S`, 'm'));
-  }
-  for (const { variable } of Object.values(credentialOptions)) expect(doctorUsage).toContain(variable);
+test('help names every variable', async () => {
+  const { output } = await runCommand(['doctor', '--help']);
+  for (const { variable } of Object.values(credentialOptions)) expect(output).toContain(variable);
 });
 
 describe('what it cannot use', () => {

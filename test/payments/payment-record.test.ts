@@ -2,9 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { bankWordsOf } from '../../src/payments/answer/payment-words.ts';
 import { hashCaller } from '../../src/payments/caller.ts';
-import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
-import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { createTestBankql, credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -12,14 +11,14 @@ const pay = (key: string) =>
   `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 
 describe("a caller's hash", () => {
-  test('is the older one, keyed with the secret, so that older records can be carried over', () => {
+  test('is that of earlier versions, keyed with the store’s secret: their records can be carried over', () => {
     const older = createHash('sha256').update('["provider","caller"]').digest('hex');
     expect(hashCaller('secret', 'provider', 'caller')).toBe(
       createHmac('sha256', 'secret').update(older).digest('hex'),
     );
   });
 
-  test('tells callers and stores apart', () => {
+  test('differs for each caller and each store', () => {
     const hashes = [
       hashCaller('s', 'a', 'b'),
       hashCaller('s', 'a', 'c'),
@@ -31,20 +30,17 @@ describe("a caller's hash", () => {
 });
 
 test('a record says which request and which process sent the payment, who asked, and what the bank said', async () => {
-  await using bank = await startRecordingBank();
-  const store = await createMemoryStore({ retentionMs: 86_400_000 });
-  const options = await testOptions({ bankUrl: bank.url });
   let requestId: string | null = 'request-1';
-  const payments = createPaymentService({
-    bank: options.bank,
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  await using fixture = await startBankqlFixture({
     store,
-    leaseMs: 10_000,
-    audit: (entry) => void options.audit.push(entry),
-    requestId: () => requestId,
-    replica: 'host:7',
-    bankWords: bankWordsOf([], ['NO_MONEY']),
+    paymentOptions: {
+      requestId: () => requestId,
+      replica: 'host:7',
+      bankWords: bankWordsOf([], ['NO_MONEY']),
+    },
   });
-  await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
+  const { bank, bankql } = fixture;
   bank.otherwise({
     status: 422,
     body: { code: 'NO_MONEY', message: `no money, ${credentials['Auth-ID']}` },
@@ -70,11 +66,11 @@ test('a record says which request and which process sent the payment, who asked,
   // The record has more information, for the operator, than the message of the error, which is for the client.
   expect(unknown).toMatchObject({ state: 'UNKNOWN', requestId: null, bankText: 'disk full' });
   expect(unknown?.message).not.toContain('disk full');
-  expect(JSON.stringify([refused, unknown, options.audit])).not.toMatch(/the-caller|the-provider/);
+  expect(JSON.stringify([refused, unknown, bankql.audit])).not.toMatch(/the-caller|the-provider/);
   // The key is in the record, not in the log.
   expect(refused?.idempotencyKey).toBe('key');
-  expect(JSON.stringify(options.audit)).not.toContain('"key"');
-  expect(options.audit.find(({ state }) => state === 'REJECTED')).toMatchObject({
+  expect(JSON.stringify(bankql.audit)).not.toContain('"key"');
+  expect(bankql.audit.find(({ state }) => state === 'REJECTED')).toMatchObject({
     requestId: 'request-1',
     replica: 'host:7',
     bankText: 'no money, [redacted]',
@@ -112,7 +108,7 @@ describe('the details of a payment', () => {
     ['description', 512, (text: string) => ({ description: text })],
     ['to.bankId', 128, (text: string) => ({ to: { bankId: text, accountId: 'x' } })],
     ['to.accountId', 128, (text: string) => ({ to: { accountId: text } })],
-  ] as const)('the %s of a payment has %i characters at most', async (name, longest, change) => {
+  ] as const)('have a %s of %i characters at most', async (name, longest, change) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     for (const [field, document, more] of both) {
@@ -149,7 +145,7 @@ describe('the details of a payment', () => {
     },
   );
 
-  test('what a record says is what was sent', async () => {
+  test('are recorded as they were sent', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(transfer, {

@@ -71,7 +71,7 @@ test('a key that may have been reported as unknown becomes free only after the r
   expect([...reached].sort()).toEqual(['DONE', 'LEASE_OVER', 'REJECTED', 'UNKNOWN']);
 });
 
-test('an end stays, and what may have been sent is never forgotten', () => {
+test('the end of a payment stays until its retention is over, and a payment that may have been sent is never forgotten', () => {
   for (const state of ['DONE', 'REJECTED'] as const)
     for (const [words, event] of protocolEvents)
       expect([words, stateAfter(state, event)]).toEqual([

@@ -27,7 +27,7 @@ async function state(): Promise<string> {
   return texts.join('\n');
 }
 
-test('moves the money to the last digit, and leaves a transaction on either side', async () => {
+test('a transfer moves the money to the last digit, and leaves a transaction on either side', async () => {
   const [alice, bob] = [await balanceOf(call, 'alice-current'), await balanceOf(call, 'bob-savings', 'bob')];
   const body =
     '{"description":"Ευχαριστώ","from":{},"to":{"account_id":"bob-savings"},"value":{"currency":"EUR","amount":10.01}}';
@@ -60,7 +60,7 @@ test('moves the money to the last digit, and leaves a transaction on either side
   });
 });
 
-test('makes the other side a counterparty once, with its holders’ names', async () => {
+test('a transfer makes the other side a counterparty once, with its holders’ names', async () => {
   await pay('bob-savings', 'family-joint', '1', { caller: 'bob' });
   await pay('bob-savings', 'family-joint', '1', { caller: 'bob' });
   const joint = (
@@ -73,14 +73,14 @@ test('makes the other side a counterparty once, with its holders’ names', asyn
   ]);
 });
 
-test('reckons where doubles fail', async () => {
+test('amounts that a double cannot hold are added exactly', async () => {
   await pay('alice-trust', 'alice-savings', '0.01');
   expect(await balanceOf(call, 'alice-trust')).toBe('9007199254740993.24');
   await pay('alice-savings', 'alice-trust', '0.01');
   expect(await balanceOf(call, 'alice-trust')).toBe('9007199254740993.25');
 });
 
-test('takes all that there is, and not the smallest unit more', async () => {
+test('a transfer may take all that there is, and not the smallest unit more', async () => {
   const all = await balanceOf(call, 'alice-savings');
   expect((await pay('alice-savings', 'alice-current', plus(all, 1n))).json).toEqual({
     code: 400,

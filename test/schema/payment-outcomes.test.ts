@@ -7,8 +7,9 @@ import { requested } from '../support/requested.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 
 /**
- * The ends of a payment in GraphQL, with one answer of the bank of each kind. test/payments/answer/classify.test.ts tests all
- * other answers, and test/payments/outcome.test.ts sends most of them over a socket.
+ * The ends of a payment in GraphQL, with one answer of the bank of each kind.
+ * test/payments/answer/what-an-answer-proves.test.ts tests all other answers, and
+ * test/payments/answer-lost-late-or-unreadable.test.ts sends most of them over a socket.
  */
 
 const input = 'accountId: "ACC", to: { accountId: "TO" }, idempotencyKey: "key"';

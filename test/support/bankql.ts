@@ -55,6 +55,8 @@ export interface TestOptions extends Partial<Omit<HandleOptions, 'bank' | 'logge
   readonly identity?: JwtOptions;
   readonly onTokenRefusal?: (why: TokenRefusal) => void;
   readonly rateLimiter?: RateLimiter | null;
+  /** Options of the payment service that replace the test's. */
+  readonly paymentOptions?: Partial<Parameters<typeof createPaymentService>[0]>;
 }
 
 /**
@@ -140,6 +142,7 @@ export async function testOptions({
   identity,
   onTokenRefusal,
   rateLimiter = null,
+  paymentOptions,
   ...options
 }: TestOptions) {
   const log: string[] = [];
@@ -161,6 +164,7 @@ export async function testOptions({
     sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
+    ...paymentOptions,
   });
   return {
     bank,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { credentials } from './bankql.ts';
+import { untilFound } from './waits.ts';
 
 /** The result of a payment, success and failure alike. */
 export interface Told {
@@ -126,10 +127,8 @@ export async function pay(target: Target, input: Payment, options: PayOptions = 
 }
 
 /** Repeats the request while the payment is in progress. */
-export async function payToTheEnd(target: Target, input: Payment, options: PayOptions = {}): Promise<Told> {
-  for (;;) {
+export const payToTheEnd = (target: Target, input: Payment, options: PayOptions = {}): Promise<Told> =>
+  untilFound(async () => {
     const told = await pay(target, input, options);
-    if (told.code !== 'IDEMPOTENCY_IN_PROGRESS') return told;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+    return told.code === 'IDEMPOTENCY_IN_PROGRESS' ? undefined : told;
+  });

@@ -30,12 +30,18 @@ const logger = pino({ level: 'silent' });
 const samplesOf = async (registry: Registry, name: string) =>
   (await registry.getSingleMetric(name)?.get())?.values.map(({ labels, value }) => [labels, value]) ?? [];
 
-test('requests are counted by operation, kind and outcome, errors by code, documents by whether they were kept', async () => {
+/** bankql in front of a bank, with the registry that counts its operations. */
+async function startCounted(options: Parameters<typeof startServerFixture>[0] = {}) {
   const registry = new Registry();
   const documentStats = new DocumentCacheStats();
   const metrics = createGraphQLMetrics(registry, documentStats, schema);
   const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
-  await using fixture = await startServerFixture({ observer, documentStats });
+  return { ...(await startServerFixture({ observer, documentStats, ...options })), registry };
+}
+
+test('requests are counted by operation, kind and outcome, errors by code, documents by whether they were kept', async () => {
+  await using fixture = await startCounted();
+  const { registry } = fixture;
   const ask = async (query: string) => (await fetch(fixture.url, postOf({ query }))).text();
   await ask('query Typename { __typename }');
   await ask('query Typename { __typename }');
@@ -96,10 +102,6 @@ describe('what is deprecated', () => {
       fieldOf('PayeeInput', 'bankId'),
       fieldOf('Customer', 'email'),
     );
-    const registry = new Registry();
-    const documentStats = new DocumentCacheStats();
-    const metrics = createGraphQLMetrics(registry, documentStats, schema);
-    const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
     const text =
       'query Used { bank { ...Ids again: bankId } } query Unused { __typename } fragment Ids on Bank { bankId }';
     const persisted = {
@@ -109,7 +111,8 @@ describe('what is deprecated', () => {
       },
       only: false,
     };
-    await using fixture = await startServerFixture({ observer, documentStats, persisted });
+    await using fixture = await startCounted({ persisted });
+    const { registry } = fixture;
     const ask = async (body: object, headers = {}) =>
       (await fetch(fixture.url, postOf(body, { ...credentials, ...headers }))).text();
     const client = { 'graphql-client-name': 'ios', 'graphql-client-version': '4.1' };
@@ -149,10 +152,6 @@ describe('what is deprecated', () => {
 });
 
 test('the codes of a plugin are one label, however many there are, and no fault of bankql', async () => {
-  const registry = new Registry();
-  const documentStats = new DocumentCacheStats();
-  const metrics = createGraphQLMetrics(registry, documentStats, schema);
-  const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
   let refusals = 0;
   const plugin: Plugin = {
     onExecute({ setResultAndStopExecution }) {
@@ -160,7 +159,8 @@ test('the codes of a plugin are one label, however many there are, and no fault 
       setResultAndStopExecution({ data: null, errors: [new GraphQLError('No.', { extensions })] });
     },
   };
-  await using fixture = await startServerFixture({ observer, documentStats, plugins: [plugin] });
+  await using fixture = await startCounted({ plugins: [plugin] });
+  const { registry } = fixture;
   for (let n = 0; n < 3; n++) {
     const { errors } = await (await fetch(fixture.url, postOf({ query: '{ __typename }' }))).json();
     expect(errors).toMatchObject([{ extensions: { code: `QUOTA_${n}` } }]);

@@ -1,6 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startBankql } from '../../src/index.ts';
@@ -277,16 +275,4 @@ test('a traceparent is read as W3C Trace Context has it, and a long header is no
     Object.fromEntries(Object.entries(given).map(([name, [, isParent]]) => [name, isParent])),
   );
   expect(collector.received()).not.toMatch(/b{1000}/);
-});
-
-test('OpenTelemetry is loaded only where traces are asked for', () => {
-  const root = join(import.meta.dirname, '../../src');
-  const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    // The executor may use node:diagnostics_channel, which is not OpenTelemetry.
-    .filter((file) => file.endsWith('.ts') && !/^(executor|engine)\//.test(file))
-    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
-  const using = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
-  expect(using(/from '@opentelemetry\//)).toEqual(['telemetry/tracing.ts']);
-  expect(using(/^import (?!type)[^;]*\/tracing\.ts'/m)).toEqual([]);
-  expect(using(/import\('[^']*\/tracing\.ts'\)/)).toEqual(['app/app.ts']);
 });

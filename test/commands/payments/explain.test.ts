@@ -4,7 +4,7 @@ import { runCommand } from '../../support/run-command.ts';
 const explain = (answer: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
   runCommand(['payments', 'explain', ...answer], { environment });
 
-test('for an unknown answer, the output says what becomes of the key, and names the setting that helps', async () => {
+test('payments explain says of an unknown answer what becomes of the key, and names the setting that helps', async () => {
   const { code, output } = await explain(['200 {"data":{"id":"T"}}']);
   expect(code).toBe(1);
   expect(output).toContain(
@@ -13,7 +13,7 @@ test('for an unknown answer, the output says what becomes of the key, and names 
   expect(output).toContain('not known: data.id; set BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT\n');
 });
 
-test('the settings that are given count, also those of a bankql with workers', async () => {
+test('payments explain uses the settings that are given, also those of a bankql with workers', async () => {
   const environment = {
     BANK_BASE_URL: 'https://bank.example',
     STATE_URL: 'postgres://a@127.0.0.1:1/b',
@@ -30,7 +30,7 @@ test.each([
   ['204 ', 'DONE', 'The bank executed the payment.'],
   ['422 {"message":"Insufficient funds"}', 'REJECTED', 'To pay, the client takes a new key.'],
   ['429 {"message":"API rate limit exceeded"}', 'RELEASED', 'the key is free: sent again, it pays.'],
-])('%s is told as %s', async (answer, state, meaning) => {
+])('payments explain says of %s: %s', async (answer, state, meaning) => {
   const { output } = await explain([answer]);
   expect(output).toContain(`makeTransaction: ${state}\n`);
   expect(output).toContain(meaning);

@@ -30,7 +30,7 @@ const idsOf = async (...args: string[]) => {
   return JSON.parse(output).map((record: PaymentRecord) => record.id);
 };
 
-describe('list', () => {
+describe('payments list', () => {
   test('shows the newest payments of all states first, one a line', async () => {
     const { code, output, errors } = await run('list');
     expect([code, errors]).toEqual([0, '']);
@@ -71,7 +71,7 @@ describe('list', () => {
     ['an exact time', ['--since', '2026-01-16T01:30', '--until', '2026-01-16T02:30:00+01:00'], []],
     ['a time from when on', ['--since', '2026-01-16T01:30Z'], [id(5)]],
     ['all of them', ['--state', 'unknown', '--account', 'a-3', '--since', '190m'], [id(3)]],
-  ])('by %s', async (_what, args, ids) => {
+  ])('finds payments by %s', async (_what, args, ids) => {
     expect(await idsOf(...args)).toEqual(ids);
   });
 
@@ -103,7 +103,7 @@ describe('list', () => {
     expect(JSON.parse(output)).toContainEqual(expect.objectContaining({ toAccountId }));
   });
 
-  test('shows more of ids that begin the same way', async () => {
+  test('shows more digits of ids that begin the same way', async () => {
     await operated.pay(500, { id: `${'5'.repeat(16)}${'9'.repeat(48)}` });
     expect((await run('list')).output).toContain('55555555555555559999 ');
   });
@@ -124,7 +124,7 @@ describe('list', () => {
   });
 });
 
-describe('show', () => {
+describe('payments show', () => {
   test('tells the whole story, and hands a terminal no commands of the bank', async () => {
     const { code, output, errors } = await run('show', '111111');
     expect([code, errors]).toEqual([0, '']);

@@ -38,7 +38,7 @@ const untouched = {
 };
 const settledBy = 'Ada: incident 4711 (2026-01-16T02:00:00.000Z)';
 
-describe('settle, one payment', () => {
+describe('payments settle, with one id', () => {
   test('shows it, asks, and writes down what the bank did, who says so and why', async () => {
     const { code, output, errors, asked } = await run([ids.unknown.slice(0, 8), ...complete], 'yes');
     expect([code, errors]).toEqual([0, '']);
@@ -104,7 +104,7 @@ describe('settle, one payment', () => {
   });
 });
 
-describe('settle, many at once', () => {
+describe('payments settle, with a search', () => {
   const verdict = ['--as', 'rejected', ...ada];
 
   test('shows what is found, asks once, settles, and leaves an audit line for each', async () => {

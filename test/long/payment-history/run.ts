@@ -24,7 +24,8 @@ export interface History {
 }
 
 const clientCount = 12;
-const patienceMs = 15_000;
+/** How long a client waits for an answer. After the history, only an answer that never comes is a fault. */
+const patienceMs = { history: 15_000, 'last word': 300_000, 'after the lease': 300_000 } as const;
 
 /** Called with the number of operations that were requested so far. */
 export type OnAsked = (asked: number) => void;
@@ -63,7 +64,7 @@ export async function runHistory(
     const told = await pay(url, input, {
       headers: { 'Auth-ID': payment.caller },
       mutation: payment.mutation,
-      signal: AbortSignal.timeout(leaveMs ?? patienceMs),
+      signal: AbortSignal.timeout(leaveMs ?? patienceMs[phase]),
     }).catch((error: unknown) => {
       // Without an answer, fetch throws a TypeError, or the signal's reason. Any other error is a fault of bankql.
       if (!(error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError')))

@@ -14,8 +14,8 @@ import { payments } from './payments.ts';
 
 /**
  * `node test/payments/store/formats/write-format.ts` writes a SQLite store and a PostgreSQL store in the format of this bankql,
- * and the answers that clients got. Run it once for each format, when its version is released: formats.test.ts reads the stores
- * of all released formats. Never run it for a released format.
+ * and the answers that clients got. Run it once for each format, when its version is released: stores-of-earlier-versions.test.ts
+ * reads the stores of all released formats. Never run it for a released format.
  */
 const folder = join(import.meta.dirname, String(storeFormat));
 const work = mkdtempSync(join(tmpdir(), 'bankql-format-'));

@@ -11,7 +11,7 @@ test('docs/configuration.md is what `npm run configuration` makes of the table',
   expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(configurationPage());
 });
 
-test('.env.example is too', () => {
+test('.env.example is what `npm run configuration` makes of the table', () => {
   expect(readFileSync(join(root, '.env.example'), 'utf8')).toBe(variablesAsEnvExample());
 });
 
@@ -29,7 +29,7 @@ test('the page and the file have at most 2,500 words', () => {
   expect(words.length).toBeLessThanOrEqual(2500);
 });
 
-test('no Markdown is in what is no Markdown', () => {
+test('.env.example and the help contain no Markdown', () => {
   for (const text of [variablesAsHelp(), variablesAsEnvExample()]) expect(text).not.toMatch(/\]\(|\w`/);
 });
 

@@ -8,7 +8,7 @@ import { pending, retentionMs, start } from './store-conformance.ts';
 
 const folder = testFolder();
 
-test('opens memory:', async () => {
+test('memory: opens a store in memory', async () => {
   const store = await openStore('memory:', { retentionMs });
   expect(await store.begin(pending(), start)).toBeNull();
   await store.close();
@@ -17,7 +17,7 @@ test('opens memory:', async () => {
 test.each([
   ['absolute', join(folder, 'a', 'state.db')],
   ['relative', relative('.', join(folder, 'b', 'state.db'))],
-])('opens a file with a path that is %s', async (_, path) => {
+])('sqlite: opens a file by a path that is %s', async (_, path) => {
   const store = await openStore(`sqlite:${path}`, { timeoutMs: 60_000, retentionMs, create: true });
   expect(existsSync(path)).toBe(true);
   expect(await store.begin(pending(), start)).toBeNull();
@@ -35,7 +35,7 @@ test.each([
   'SQLITE:x',
   'file:/tmp/state.db',
   'mysql://a/pay',
-])('refuses %j, and names what is allowed', async (url) => {
+])('%j is refused, and the error names what is allowed', async (url) => {
   await expect(openStore(url, { retentionMs })).rejects.toThrow(`STATE_URL is ${url}`);
   await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
 });
@@ -43,7 +43,7 @@ test.each([
 /** The credentials of an address: user and password. */
 const [ops, at] = ['ops:s3cr', 'ops:s3c@r'];
 const unknown = 'it names no payment store';
-// More reasons: address.test.ts.
+// More reasons: postgres-url.test.ts.
 test.each([
   [`postgres://${ops}@db`, 'postgres://***@db', 'it has to name a database'],
   [`postgres://${at}@a/pay`, 'postgres://***@a/pay', 'percent-encode'],
@@ -58,7 +58,7 @@ test.each([
   ['redis://a#s3cr', 'redis://a?***', unknown],
   ['redis://:s3cr', 'redis://***', unknown],
   ['redis+sentinel://a:1,b:99999/pay/x', 'redis+sentinel://a:1,b:99999/pay/x', unknown],
-])('says what is wrong with %s, and not the password', async (url, shown, reason) => {
+])('the error for %s says what is wrong, and shows no password', async (url, shown, reason) => {
   const refused = openStore(url, { retentionMs });
   await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which cannot be used: `);
   await expect(refused).rejects.toThrow(reason);
@@ -67,12 +67,12 @@ test.each([
   );
 });
 
-describe('the address of a store', () => {
+describe('the address of a payment store', () => {
   test.each([
     ['memory:', { kind: 'memory' }],
     ['sqlite:a/b.db', { kind: 'sqlite', path: 'a/b.db' }],
     [`postgres://${ops}@a/pay`, { kind: 'postgres', address: { database: 'pay', password: 's3cr' } }],
-  ])('reads %s', (url, named) => {
+  ])('is read: %s', (url, named) => {
     expect(parseStoreUrl(url)).toMatchObject(named);
   });
 
@@ -84,7 +84,7 @@ describe('the address of a store', () => {
     '\uFEFFsqlite:s.db',
     'sqlite:a\tb',
     'postgres://me@a/pay\n',
-  ])('refuses %j: without its white space it would be another store', (url) => {
+  ])('is refused with white space, because without it another store is meant: %j', (url) => {
     expect(() => parseStoreUrl(url)).toThrow('white space');
   });
 
@@ -92,17 +92,17 @@ describe('the address of a store', () => {
   const who = 'me:p%2F%40';
 
   test.each([`postgres://${who}@a/pay`, `postgresql://${who}@a/pay?sslmode=require`])(
-    'knows the password of %s, as it is written and as it is sent',
+    'has its password found, as it is written and as it is sent: %s',
     (url) => {
       expect(passwordsOf(url)).toEqual(expect.arrayContaining(['p%2F%40', 'p/@']));
     },
   );
 
-  test.each(['memory:', 'sqlite:x', 'postgres://me@a/pay'])('finds no password in %s', (url) => {
+  test.each(['memory:', 'sqlite:x', 'postgres://me@a/pay'])('has no password: %s', (url) => {
     expect(passwordsOf(url)).toEqual([]);
   });
 
-  test('knows the written password of an address that cannot be used', () => {
+  test('has its password found although it cannot be used', () => {
     expect(passwordsOf(`postgres://${who}@a`)).toEqual(['p%2F%40']);
   });
 });

@@ -21,7 +21,7 @@ test('bankql is served from code as the command serves it, and stops', async () 
   await expect(fetch(`${bankql.url}/health`)).rejects.toThrow();
 });
 
-test('a start that fails leaves nothing behind: the next one has the ports', async () => {
+test('a start that fails leaves nothing behind: the next one gets the ports', async () => {
   const taken = createServer();
   const portOf = (server: Server) => (server.address() as AddressInfo).port;
   await once(taken.listen(0, '127.0.0.1'), 'listening');

@@ -15,7 +15,7 @@ import { testFolder } from '../../support/test-folder.ts';
 
 const folder = testFolder();
 
-test('"my transfer failed at 10:32": from the request id, or the time, to the words of the bank', async () => {
+test('the complaint "my transfer failed at 10:32" leads from the request id, or the time, to the words of the bank', async () => {
   await using bank = await startPaymentBank();
   bank.decide = () => reply(422, JSON.stringify({ message: 'The daily limit is exceeded.' }));
   const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'state.db')}` };

@@ -1,14 +1,10 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { StrangeAnswer } from '../../../src/payments/answer/classify.ts';
-import { createPaymentService } from '../../../src/payments/service.ts';
-import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
 import { createTelemetry } from '../../../src/telemetry/metrics.ts';
-import { createTestBankql, credentials, testOptions } from '../../support/bankql.ts';
-import { startRecordingBank } from '../../support/recording-bank.ts';
-
-const pay = (key: string) =>
-  `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "x" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+import { credentials } from '../../support/bankql.ts';
+import { startBankqlFixture } from '../../support/bankql-fixture.ts';
+import { pay, transfer } from '../../support/payment-client.ts';
 
 const answer: StrangeAnswer = {
   operation: 'postMakeTransaction',
@@ -18,31 +14,23 @@ const answer: StrangeAnswer = {
   hint: 'BANK_PAYMENT_REJECTED',
 };
 
-describe('an answer to a payment that is not known', () => {
-  test('is reported with its members, the bank’s text of a 4xx without credentials, and the setting', async () => {
-    await using bank = await startRecordingBank();
-    const options = await testOptions({ bankUrl: bank.url });
+describe('an answer to a payment that bankql does not know', () => {
+  test('is reported with its members, the text of a refusal without credentials, and the setting that helps', async () => {
     const told: StrangeAnswer[] = [];
-    const payments = createPaymentService({
-      bank: options.bank,
-      store: await createMemoryStore({ retentionMs: 86_400_000 }),
-      leaseMs: 10_000,
-      onUnknownAnswer: (strange) => told.push(strange),
-    });
-    await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
+    const onUnknownAnswer = (strange: StrangeAnswer) => void told.push(strange);
+    await using fixture = await startBankqlFixture({ paymentOptions: { onUnknownAnswer } });
     const body = { message: `Saldo insuficiente, ${credentials['Auth-ID']}`, extra: 1 };
-    bank.otherwise({ status: 422, body });
-    await bankql.ask(pay('one'));
-    bank.otherwise({ body: { id: 'T', note: 'x', message: 'a text of a person' } });
-    await bankql.ask(pay('two'));
-    bank.otherwise({ body: { id: 'T' } });
-    await bankql.ask(pay('three'));
-    bank.otherwise({ status: 429, body: 'Slow down. Wait 9 s.' });
-    await bankql.ask(pay('four'));
-    bank.otherwise({ status: 403, body: { message: 'Old key' } });
-    await bankql.ask(pay('five'));
-    bank.otherwise({ status: 503, body: { message: 'Later' } });
-    await bankql.ask(pay('six'));
+    for (const [key, answered] of Object.entries({
+      refused: { status: 422, body },
+      'with a note': { body: { id: 'T', note: 'x', message: 'a text of a person' } },
+      done: { body: { id: 'T' } },
+      'over a limit': { status: 429, body: 'Slow down. Wait 9 s.' },
+      forbidden: { status: 403, body: { message: 'Old key' } },
+      broken: { status: 503, body: { message: 'Later' } },
+    })) {
+      fixture.bank.otherwise(answered);
+      await pay(fixture.bankql, transfer(key));
+    }
     const operation = 'postMakeTransaction';
     expect(told).toEqual([
       {
@@ -64,7 +52,7 @@ describe('an answer to a payment that is not known', () => {
     ]);
   });
 
-  test('is counted each time, and a kind by its operation, its status and its code, which is no text', async () => {
+  test('is counted each time; each operation, status and code (never a text) has a series of its own', async () => {
     const logger = pino({ level: 'silent' });
     const telemetry = createTelemetry(logger, logger);
     const { operation } = answer;

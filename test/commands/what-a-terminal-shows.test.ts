@@ -1,66 +1,27 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createAnnouncements, describeState, type Started } from '../../src/app/announcements.ts';
+import { createAnnouncements, describeState } from '../../src/app/announcements.ts';
 import { describeStartFailure } from '../../src/commands/terminal.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { tokens } from '../support/environments.ts';
 
-const overSandbox: Started = {
-  url: 'http://127.0.0.1:4000',
-  metricsUrl: null,
-  sandboxUrl: 'http://127.0.0.1:5000',
-  bankUrl: 'http://127.0.0.1:5000',
-  stateLine: 'Payment records: none.',
-  config: { graphiql: true, identity: null, workers: 1 },
-};
-
-function announce(isTerminal: boolean, started: Started) {
-  let [text, log] = ['', ''];
-  const logger = pino(
-    {},
-    {
-      write(line: string) {
-        log += line;
-      },
-    },
-  );
-  createAnnouncements({
-    isTerminal,
-    write(part) {
-      text += part;
-    },
-    logger,
-  }).started(started);
-  return { text, log };
-}
-
-test('people read a text with a query to paste, with the headers of a caller', () => {
-  const { text, log } = announce(true, overSandbox);
-  expect(text).toMatch(
-    /^bankql serves GraphQL at http:\/\/127\.0\.0\.1:4000\/graphql \(GraphiQL in a browser\)\./,
-  );
-  expect(text).toContain("-H 'Auth-ID: alice'");
-  expect(log).toBe('');
-});
-
 test('where tokens say who calls, the query to paste has a token and no key', () => {
   const { identity } = readConfig(tokens);
-  const { text } = announce(true, { ...overSandbox, config: { ...overSandbox.config, identity } });
+  let text = '';
+  const write = (part: string) => {
+    text += part;
+  };
+  createAnnouncements({ isTerminal: true, write, logger: pino({ level: 'silent' }) }).started({
+    url: 'http://127.0.0.1:4000',
+    metricsUrl: null,
+    sandboxUrl: 'http://127.0.0.1:5000',
+    bankUrl: 'http://127.0.0.1:5000',
+    stateLine: 'Payment records: none.',
+    config: { graphiql: true, identity, workers: 1 },
+  });
   expect(text).toContain("-H 'Authorization: Bearer your-token'");
   expect(text).not.toContain(tokens.BANK_SUBSCRIPTION_KEY);
-});
-
-test('where nobody reads, the start is a line of the log', () => {
-  const { text, log } = announce(false, overSandbox);
-  expect(text).toBe('');
-  expect(JSON.parse(log)).toMatchObject({ url: 'http://127.0.0.1:4000', bank: 'http://127.0.0.1:5000' });
-});
-
-test('how many workers there are is said once, for all of them', () => {
-  const { log } = announce(false, { ...overSandbox, config: { ...overSandbox.config, workers: 2 } });
-  expect(JSON.parse(log).msg).toContain('2 workers share the port.');
-  expect(announce(false, overSandbox).log).not.toContain('workers');
 });
 
 const now = Date.UTC(2026, 0, 15);

@@ -43,7 +43,8 @@ describe('a store that is away while bankql runs', () => {
       BANK_BASE_URL: bank.url,
       STATE_URL: `sqlite:${path}`,
       METRICS_PORT: '0',
-      [storeTimeoutVariable]: '1000',
+      // Also a busy machine stores the first payment within this time.
+      [storeTimeoutVariable]: '5000',
     };
     await using bankql = await startProcess(environment);
     await using other = await startProcess(environment);
@@ -54,9 +55,12 @@ describe('a store that is away while bankql runs', () => {
 
     const lock = new DatabaseSync(path);
     lock.exec('BEGIN IMMEDIATE');
-    for (const key of ['refused', 'refused too'])
-      expect(await pay(bankql.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    expect(await pay(other.url, transfer('refused'))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    const refused = await Promise.all([
+      pay(bankql.url, transfer('refused')),
+      pay(bankql.url, transfer('refused too')),
+      pay(other.url, transfer('refused')),
+    ]);
+    expect(refused.map(({ code }) => code)).toEqual(Array(3).fill('STATE_UNAVAILABLE'));
     expect(await ready(bankql)).toBe(200);
     const away = await metricsOf(bankql);
     expect(sampleOf(away, 'bankql_state_up')).toBe('0');

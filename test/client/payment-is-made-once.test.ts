@@ -347,8 +347,8 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
   });
 });
 
-describe('while nobody answers', () => {
-  test('it may have been executed; its outcome can be found by the key later', async () => {
+describe('a payment while nobody answers', () => {
+  test('may have been executed; its outcome can be found by the key later', async () => {
     const storage = createStorage();
     const down = openPage(() => 'answer', storage, { patienceMs: 0 }).payments;
     const outcome = await down.pay('draft', Transfer, { input });
@@ -363,7 +363,7 @@ describe('while nobody answers', () => {
     expect(sent()).toBe(1);
   });
 
-  test('it may still be on its way, also if there is no record', async () => {
+  test('may still be on its way, also if there is no record', async () => {
     const storage = createStorage();
     const down = openPage((body) => (isPayment(body) ? 'request' : null), storage, { patienceMs: 0 });
     expect(await down.payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'UNCONFIRMED' });
@@ -382,7 +382,7 @@ describe('while nobody answers', () => {
     ['a proxy', () => ({ errors: [{ message: 'no', extensions: { code: 'BAD_RESPONSE', status: 502 } }] })],
     ['a gateway', () => refused('DOWNSTREAM_SERVICE_ERROR')],
     ['an error without a code', () => ({ errors: [{ message: 'no' }] })],
-  ])('it is not called unsent if a later attempt is refused after %s', async (_what, first) => {
+  ])('is not called unsent if a later attempt is refused after %s', async (_what, first) => {
     const { payments, sent } = openScript(first, () => refused('PERSISTED_DOCUMENT_REQUIRED'));
     expect(await payments.pay('draft', Bare, { input })).toMatchObject({
       state: 'UNCONFIRMED',
@@ -392,7 +392,7 @@ describe('while nobody answers', () => {
     expect(sent[1]).toEqual(sent[0]);
   });
 
-  test('one answer is not waited for longer than `timeoutMs`', async () => {
+  test('waits for one answer no longer than `timeoutMs`', async () => {
     const payments = createPayments({
       storage: createStorage(),
       send: () => new Promise(() => {}),
@@ -408,14 +408,14 @@ describe('while nobody answers', () => {
   test.each([
     ['without `payment { state }` and `userErrors`', { makeTransaction: { replayed: false } }],
     ['of two mutations', { other: { userErrors: [] }, makeTransaction: { payment: { state: 'PENDING' } } }],
-  ])('an answer %s is not done by itself', async (_what, data) => {
+  ])('is not done by an answer %s alone', async (_what, data) => {
     const { payments, sent } = openScript(() => ({ data }));
     expect(await payments.pay('draft', Bare, { input })).toMatchObject({ state: 'UNCONFIRMED' });
     expect(await payments.check('draft')).toMatchObject({ state: 'UNCONFIRMED' });
     expect(sent).toHaveLength(1);
   });
 
-  test('UNKNOWN and the state in an error are believed without a record', async () => {
+  test('is UNKNOWN, or in the state that an error gives, without a record', async () => {
     const unknown = openScript(() => refused('OUTCOME_UNKNOWN')).payments;
     expect(await unknown.pay('draft', Bare, { input })).toMatchObject({ state: 'UNKNOWN' });
     const tooLarge = createPayments({
@@ -427,7 +427,7 @@ describe('while nobody answers', () => {
   });
 });
 
-describe('the same key is sent again', () => {
+describe('a payment that was refused for the moment is sent again with the same key', () => {
   beforeEach(() => {
     vi.useFakeTimers({ now: Date.parse('2026-11-06T08:49:30Z') });
   });
@@ -544,7 +544,7 @@ test('a storage that answers a missing key with an empty text has no key', async
   expect(sent()).toBe(1);
 });
 
-describe('nothing is sent', () => {
+describe('the client sends nothing', () => {
   test.each([
     ['cannot be kept', { setItem: () => Promise.reject(new Error('quota')) }, 'quota'],
     ['is not kept', { setItem: () => undefined }, 'did not keep the key'],
@@ -639,12 +639,12 @@ describe('two pages with one storage', () => {
   });
 });
 
-describe('without crypto', () => {
+describe('on a platform without crypto', () => {
   beforeEach(() => {
     vi.stubGlobal('crypto', undefined);
   });
 
-  test('it uses the given keys, and pays without any other new feature of the platform', async () => {
+  test('the client uses the given keys, and needs no other new feature of the platform', async () => {
     for (const name of ['navigator', 'structuredClone', 'DOMException']) vi.stubGlobal(name, undefined);
     const send = async () => done;
     const payments = createPayments({ storage: createStorage(), send, randomId: () => 'a key of its own' });

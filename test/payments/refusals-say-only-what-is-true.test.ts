@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Call } from '../../../src/bank/call.ts';
-import { createBankClient } from '../../../src/bank/client.ts';
-import { postMakeTransaction } from '../../../src/contract/transaction.ts';
-import { errorCodes } from '../../../src/errors.ts';
-import { createPaymentService } from '../../../src/payments/service.ts';
-import { createMemoryStore } from '../../../src/payments/store/memory-store.ts';
-import { type PaymentStore, StoreUnavailable } from '../../../src/payments/store/store.ts';
-import { bankDefaults, createTestBankql, credentials, testOptions } from '../../support/bankql.ts';
-import { startBankqlFixture } from '../../support/bankql-fixture.ts';
-import { startRecordingBank } from '../../support/recording-bank.ts';
-import { until } from '../../support/waits.ts';
+import type { Call } from '../../src/bank/call.ts';
+import { createBankClient } from '../../src/bank/client.ts';
+import { postMakeTransaction } from '../../src/contract/transaction.ts';
+import { errorCodes } from '../../src/errors.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../../src/payments/store/store.ts';
+import { bankDefaults, createTestBankql, credentials } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+import { until } from '../support/waits.ts';
 
 /** The complete sentence of all these refusals. */
 const sentence =
@@ -41,7 +41,7 @@ async function storeThatGoesAway() {
 }
 
 describe('a payment that was sent, and is repeated while the store is unavailable', () => {
-  test('is refused without a word that it was not sent', async () => {
+  test('is refused, and nothing says that it was not sent', async () => {
     const { store, state } = await storeThatGoesAway();
     await using fixture = await startBankqlFixture({ store });
     fixture.bank.otherwise({ body: {} });
@@ -73,7 +73,7 @@ describe('a payment that was sent, and is repeated while the store is unavailabl
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('is so too behind a rate limit', async () => {
+  test('is refused in the same way behind a rate limit', async () => {
     const { store, state } = await storeThatGoesAway();
     await using bank = await startRecordingBank();
     await using bankql = await createTestBankql({
@@ -88,27 +88,20 @@ describe('a payment that was sent, and is repeated while the store is unavailabl
   });
 });
 
-test('where the log cannot take a line, the refusal speaks of this request alone', async () => {
-  await using bank = await startRecordingBank();
-  const options = await testOptions({ bankUrl: bank.url });
-  const payments = createPaymentService({
-    bank: options.bank,
-    store: await createMemoryStore({ retentionMs: 86_400_000 }),
-    leaseMs: 10_000,
-    audit: () => {
-      throw new Error('the disk is full');
-    },
-  });
-  await using bankql = await createTestBankql({ bankUrl: bank.url, payments });
-  const { errors } = await bankql.ask(pay());
+test('a payment that cannot be logged is refused, and the refusal speaks of this request alone', async () => {
+  const audit = () => {
+    throw new Error('the disk is full');
+  };
+  await using fixture = await startBankqlFixture({ paymentOptions: { audit } });
+  const { errors } = await fixture.ask(pay());
   expect(errors).toMatchObject([
     { extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2 } },
   ]);
   expect(errors?.[0]?.message).toContain(sentence);
-  expect(bank.calls).toEqual([]);
+  expect(fixture.bank.calls).toEqual([]);
 });
 
-test('where no connection is free, so does it, and the key is free', async () => {
+test('a payment without a free connection is refused in the same way, and its key is free', async () => {
   await using fixture = await startBankqlFixture({ bankOptions: { connections: 1, waitingCalls: 0 } });
   const held = Promise.withResolvers<void>();
   fixture.bank.otherwise(async () => {
@@ -128,7 +121,7 @@ test('where no connection is free, so does it, and the key is free', async () =>
   expect(fixture.bank.calls).toHaveLength(2);
 });
 
-test('where the bank cannot be reached the error names the key, which is free', async () => {
+test('a payment whose bank cannot be reached is refused with its key, which is free', async () => {
   await using bankql = await createTestBankql({ bankUrl: 'http://127.0.0.1:9' });
   const { errors } = await bankql.ask(pay(), {}, credentials);
   expect(errors).toMatchObject([{ extensions: { code: 'BANK_UNAVAILABLE', idempotencyKey: 'key' } }]);
@@ -137,7 +130,7 @@ test('where the bank cannot be reached the error names the key, which is free', 
 
 /** The advice of docs/payments.md about a code: the row of its table with the code, or with the beginning of its name. */
 function adviceFor(code: string): string | undefined {
-  const page = readFileSync(new URL('../../../docs/payments.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/payments.md', import.meta.url), 'utf8');
   const isNamed = (line: string) =>
     [...line.matchAll(/`([A-Z_]+)(…?)`/g)].some(([, name = '', more]) =>
       more ? code.startsWith(name) : code === name,
@@ -179,7 +172,7 @@ describe('a payment that was made, and whose answer was lost', () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(pay());
-    const page = readFileSync(new URL('../../../docs/payments.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../docs/payments.md', import.meta.url), 'utf8');
     const [, query] = /`(payments\([^`]*\))` lists/.exec(page) ?? expect.unreachable();
     expect((await fixture.ask(`{ ${query} { nodes { idempotencyKey state } } }`)).data).toEqual({
       payments: { nodes: [{ idempotencyKey: 'key', state: 'DONE' }] },
@@ -217,15 +210,13 @@ describe('a payment whose request is late', () => {
           code,
         ),
     ),
-  )('gets no other key for %s, which is no word of the payment', (code) => {
+  )('gets no other key after %s, which says nothing about the payment', (code) => {
     expect(adviceFor(code)).not.toMatch(/(another|new) key/);
     expect(adviceFor(code)).toMatch(/the same key/i);
   });
 });
 
-describe('admission', () => {
-  /** A payment with a new key is charged to its caller's rate limit before it begins. */
-
+describe('a payment with a new key, which takes a call of its caller’s rate limit', () => {
   const given = {
     idempotencyKey: 'key',
     bankId: 'BANK',
@@ -280,7 +271,7 @@ describe('admission', () => {
   ];
 
   test.each(faults.map((fault, n) => [...fault.slice(0, 2), n] as [string, string, number]))(
-    'is refused before it is asked for: %s (%s), whatever else is wrong that is found later',
+    'takes none if it is refused as %s (%s), whatever else is wrong',
     async (code, words, n) => {
       await using service = await start('http://bank.test');
       const intent = intentOf(Object.assign({}, given, ...faults.slice(n).map(([, , change]) => change)));
@@ -292,7 +283,7 @@ describe('admission', () => {
     },
   );
 
-  test('is asked for until it begins and never again, and a refused one leaves no record', async () => {
+  test('takes one until it begins, and none later; if none is free, it leaves no record', async () => {
     await using bank = await startRecordingBank();
     bank.otherwise({ body: {} });
     await using service = await start(bank.url);

@@ -31,7 +31,7 @@ test.each([
   ['a server with no identity', {}, { system_identifier: null, timeline: null }, null, null],
   ['a server that had no identity before', { system_identifier: null, timeline: null }, {}, null, null],
   ['standbys that need not confirm any more', {}, { standbys_confirm: false }, null, null],
-])('compares with %s', (_, before, server, loss, change) => {
+])('the store that bankql knows is compared with %s', (_, before, server, loss, change) => {
   const result = compareServers({ ...stored, ...before }, { ...stored, ...server }, true);
   expect(result.loss).toEqual(loss === null ? null : expect.stringMatching(loss));
   expect(result.change).toEqual(change === null ? null : expect.stringMatching(change));

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { openLogOutput } from '../../src/app/log-output.ts';
-import { createBankClient } from '../../src/bank/client.ts';
-import { operations } from '../../src/contract/operations.ts';
-import { createPaymentService } from '../../src/payments/service.ts';
+import type { AuditEntry } from '../../src/payments/audit.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
-import { bankDefaults } from '../support/bankql.ts';
+import { createTestBankql } from '../support/bankql.ts';
 import { logLines } from '../support/log-lines.ts';
+import { clock } from '../support/monotonic-clock.ts';
 import { startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
@@ -53,45 +52,30 @@ function openPipe() {
 
 test('a payment that cannot be logged is not sent, and its key stays free', async () => {
   await using bank = await startRecordingBank();
-  bank.otherwise(() => ({ body: {} }));
-  const client = createBankClient({ ...bankDefaults, baseUrl: bank.url });
-  const store = await createMemoryStore({ retentionMs: 86_400_000 });
-  const payWith = (path: string) => {
+  bank.otherwise({ body: {} });
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  const payWith = async (path: string) => {
     const fd = openSync(path, 'w');
     const output = openLogOutput(fd, true, { maxLength: 10_000 });
     const log = pino(output.stream);
-    const payments = createPaymentService({
-      bank: client,
-      store,
-      leaseMs: 10_000,
-      audit(entry) {
-        log.info(entry);
-        output.check();
-      },
-    });
-    return payments
-      .pay(operations.postMakeTransaction, {
-        idempotencyKey: 'key',
-        input: {
-          ids: { bankId: 'B', accountId: 'A' },
-          body: { from: {}, to: { account_id: 'x' } },
-          credentials: { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller' },
-        },
-      })
-      .finally(() => {
-        output.end();
-        closeSync(fd);
-      });
+    const audit = (entry: AuditEntry) => {
+      log.info(entry);
+      output.check();
+    };
+    await using bankql = await createTestBankql({ bankUrl: bank.url, store, paymentOptions: { audit } });
+    const told = await pay(bankql, transfer('key'));
+    output.end();
+    closeSync(fd);
+    return told;
   };
-  await expect(payWith('/dev/full')).rejects.toMatchObject({ extensions: { code: 'STATE_UNAVAILABLE' } });
+  expect(await payWith('/dev/full')).toMatchObject({ code: 'STATE_UNAVAILABLE' });
   expect(bank.calls).toEqual([]);
   expect(await store.search({})).toEqual([]);
-  expect(await payWith('/dev/null')).toMatchObject({ replayed: false });
+  expect(await payWith('/dev/null')).toMatchObject({ code: 'DONE', replayed: false });
   expect(bank.calls).toHaveLength(1);
-  await client.close();
 });
 
-test('lines that cannot be written are kept up to a length, and dropping one is said', () => {
+test('lines that cannot be written are kept up to a length, and dropped ones are counted', () => {
   const fd = openSync('/dev/full', 'w');
   let dropped = 0;
   const output = openLogOutput(fd, true, { maxLength: 10_000, onDropped: () => dropped++ });
@@ -116,7 +100,7 @@ describe('a reader that has stopped', () => {
     }
   }
 
-  test('ends payments alone, until it goes on', async () => {
+  test('stops only payments, until it reads again', async () => {
     await using bank = await startPaymentBank();
     await using bankql = await startProcess({
       BANK_BASE_URL: bank.url,
@@ -154,7 +138,7 @@ describe('a reader that has stopped', () => {
     bankql.child.stdout?.resume();
   });
 
-  test('stops nothing: a line is not written then, and comes whole and in its place when the reader goes on', () => {
+  test('blocks nothing: the lines wait, and come whole and in order when it reads again', () => {
     using pipe = openPipe();
     pipe.fill();
     const outputs = ['a', 'b'].map((name) => {
@@ -184,7 +168,7 @@ describe('a reader that has stopped', () => {
     for (const { output } of outputs) output.end();
   });
 
-  test('gets the lines that waited when it goes on, also if no further line comes', async () => {
+  test('gets the lines that waited when it reads again, also if no further line comes', async () => {
     using pipe = openPipe();
     pipe.fill();
     const output = openLogOutput(pipe.fd, true, { maxLength: 10_000 });
@@ -199,7 +183,7 @@ describe('a reader that has stopped', () => {
     output.end();
   });
 
-  test('gets them at the end of the process too', () => {
+  test('gets the lines that waited at the end of the process', () => {
     using pipe = openPipe();
     pipe.fill();
     const output = openLogOutput(pipe.fd, true, { maxLength: 10_000 });
@@ -210,7 +194,7 @@ describe('a reader that has stopped', () => {
   });
 });
 
-describe('lines that may be late', () => {
+describe('lines that are written together, a moment later', () => {
   /** Starts a process that logs three lines and then runs this code. Returns its output and its end. */
   const run = (then: string, stdout: 'pipe' | number = 'pipe') => {
     const output = JSON.stringify(join(import.meta.dirname, '../../src/app/log-output.ts'));
@@ -245,8 +229,12 @@ describe('lines that may be late', () => {
     pipe.fill();
     const output = openLogOutput(pipe.fd, false, { maxLength: 100_000 });
     pino({}, output.stream).info({ text: 'x'.repeat(10_000) });
-    spawn('sh', ['-c', `sleep 0.2; head -c 30000 '${pipe.path}' > /dev/null`], { stdio: 'ignore' });
+    // The clock stands still, so that a reader that starts slowly is in time.
+    const now = clock.real();
+    clock.now = () => now;
+    spawn('sh', ['-c', `head -c 30000 '${pipe.path}' > /dev/null`], { stdio: 'ignore' });
     output.end();
+    clock.now = clock.real;
     const rest = pipe.read(200_000);
     expect(rest).toMatch(/^\.*\{.*"text":"x{10000}"\}\n$/);
 

@@ -17,7 +17,7 @@ registerHooks({ load: (url, context, next) => (urls.add(url), next(url, context)
 process.on('exit', () => writeFileSync(process.env.LOADED_FILE, [...urls].join('\\n')));
 `;
 
-test('a start over a bank, with its payments in memory, loads no PostgreSQL, no tokens, no traces, no page and no sandbox', async () => {
+test('a start over a bank, with its payments in memory, loads no PostgreSQL, no tokens, no tools for agents, no traces, no page and no sandbox', async () => {
   vi.stubEnv('BANKQL_BUNDLE', undefined);
   const [script, loaded] = [join(folder, 'recorder.mjs'), join(folder, 'loaded')];
   writeFileSync(script, recorder);
@@ -35,6 +35,7 @@ test('a start over a bank, with its payments in memory, loads no PostgreSQL, no 
   const unneeded = [
     '/node_modules/pg/',
     '/node_modules/jose/',
+    '/node_modules/@modelcontextprotocol/',
     '/node_modules/@opentelemetry/(?!api/)',
     '/node_modules/rate-limiter-flexible/',
     '/node_modules/@graphql-yoga/render-graphiql/',

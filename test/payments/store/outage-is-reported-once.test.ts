@@ -59,7 +59,7 @@ test('every call is passed on unchanged, and its time is reported', async () => 
   expect(driver.secret).toMatch(/^[0-9a-f]{64}$/);
 });
 
-describe('an outage', () => {
+describe('an outage of the payment store', () => {
   test('is reported once, and again when it is over, with its duration', async () => {
     const driver = openDriver();
     broken = everything;
@@ -116,7 +116,7 @@ describe('an outage', () => {
     expect(news()).toHaveLength(2);
   });
 
-  test('is none where a call fails because the store is closed', async () => {
+  test('is not reported where a call fails because the store is closed', async () => {
     const driver = openDriver();
     const closing = driver.close();
     broken = everything;

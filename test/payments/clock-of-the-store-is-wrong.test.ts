@@ -7,7 +7,7 @@ import { type BankqlProcess, startProcess } from '../support/process.ts';
 const monthMs = 31 * 24 * 60 * 60 * 1000;
 
 describe.each(sharedStates)(
-  '$name, with a clock that was a month behind, or is a month ahead',
+  'a store in $name whose clock was a month behind, or is a month ahead',
   ({ start }) => {
     let bank: PaymentBank;
     let state: State;
@@ -20,7 +20,7 @@ describe.each(sharedStates)(
     const startBankql = (): Promise<BankqlProcess> =>
       startProcess({ BANK_BASE_URL: bank.url, STATE_URL: state.url });
 
-    test('sends no payment again, neither after a start nor in a process that goes on', async () => {
+    test('makes no key free, neither after a start nor in a process that goes on', async () => {
       await using before = await startBankql();
       const { trackId } = await pay(before.url, transfer('once'));
       // A month passes for the store.

@@ -66,7 +66,7 @@ async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Ma
   return made;
 }
 
-describe('an insertion that may or may not have been stored', () => {
+describe('a payment whose beginning may or may not have been stored', () => {
   /** Begins a payment whose insertion has an uncertain result: `insert` decides what happens to the row. */
   async function beginUncertainly(insert: (made: Made, row: NewRow) => unknown): Promise<Made> {
     const made = setUp({ uncertainMs: 5_000 });
@@ -245,7 +245,7 @@ describe('an outcome that cannot be written', () => {
     expect((await made.database.find(id))?.json).toContain('"state":"DONE"');
   });
 
-  test('is one of a thousand at most: then no further payment begins', async () => {
+  test('stops further payments once there are a thousand', async () => {
     const made = setUp();
     const keys = Array.from({ length: 1_000 }, (_, n) => ({ id: `p-${n}`, trackId: `t-${n}` }));
     for (const key of keys) await begin(made, key);
@@ -331,7 +331,7 @@ describe('a clock that is wrong', () => {
     expect(await begin(made, { trackId: 'again' })).toMatchObject(done);
   });
 
-  test('and steps while a purge is under way deletes nothing that was not old before', async () => {
+  test('that steps during a purge deletes nothing that was not old before', async () => {
     const made = await reopened({});
     now += 2 * hour;
     const { purge } = made.driver;
@@ -348,7 +348,7 @@ describe('a clock that is wrong', () => {
     expect(await made.database.find(id)).toMatchObject({ id });
   });
 
-  test('by less than a minute is no step', async () => {
+  test('by less than a minute is not reported', async () => {
     const made = await reopened({ ahead: 59_000 });
     await made.store.count();
     made.clocks.ahead = -59_000;
@@ -356,7 +356,7 @@ describe('a clock that is wrong', () => {
     expect(made.events).toEqual([]);
   });
 
-  test('or was, so that the newest record is from the future, is told once, until it is right', async () => {
+  test('or was, so that the newest record is from the future, is reported once, until it is right', async () => {
     const made = await reopened({ ahead: -3 * day });
     const told = () => made.events.filter(({ kind }) => kind === 'records-ahead');
     await made.store.count();

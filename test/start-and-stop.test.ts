@@ -166,15 +166,6 @@ describe('what it cannot start with ends it at once, with one line', () => {
     });
   });
 
-  test('several bad values, and a name that is almost one of ours, a line each', async () => {
-    const { code, output } = await runProcess({ PORT: 'x', BNAK_BASE_URL: 'https://bank.example' });
-    expect(code).toBe(1);
-    expect(output.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^PORT=x cannot be used/),
-      'BNAK_BASE_URL=… cannot be used: no variable has this name: did you mean BANK_BASE_URL?',
-    ]);
-  });
-
   test('a port that is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -198,13 +189,6 @@ describe('what it cannot start with ends it at once, with one line', () => {
     expect([code, existsSync(dirname(path))]).toEqual([1, false]);
     expect(output).toMatch(/^There is no payment store at \S+mistyped\/state\.db: .*bankql payments init/);
   });
-});
-
-test.each(['help', '--help'])('%s names the commands', async (word) => {
-  const { code, output } = await runProcess({}, [word]);
-  expect(code).toBe(0);
-  for (const name of ['sandbox', 'doctor', 'payments settle', 'schema'])
-    expect(output).toContain(`\n  ${name} `);
 });
 
 test.each([

@@ -12,7 +12,7 @@ import { testFolder } from '../support/test-folder.ts';
 
 const folder = testFolder();
 
-describe.each(sharedStates)('a payment of which the record is damaged in $name', ({ start }) => {
+describe.each(sharedStates)('a payment in $name whose record is damaged', ({ start }) => {
   let bank: PaymentBank;
   let state: State;
   let bankql: BankqlProcess;
@@ -34,7 +34,7 @@ describe.each(sharedStates)('a payment of which the record is damaged in $name',
   const payments = `{ payments { nodes { accountId state trackId failureMessage value { amount } } } }`;
   const metric = 'bankql_payment_refusals_total{why="record damaged"}';
 
-  test('is not sent again, and its refusal has a word of its own', async () => {
+  test('is not sent again, and the refusal says that the record is damaged', async () => {
     for (const key of ['executed', 'not-executed'])
       expect(await pay(bankql.url, transfer(key))).toMatchObject({
         code: 'STATE_UNAVAILABLE',
@@ -91,21 +91,28 @@ describe.each(sharedStates)('a payment of which the record is damaged in $name',
   test.each([
     ['executed', 'done', 'DONE'],
     ['not-executed', 'rejected', 'BANK_REJECTED'],
-  ])('%s is settled as %s, and its key is answered so, and never sent', async (key, as, code) => {
-    const { trackId } = told.get(key) ?? {};
-    const [row] = (await run('list', '--track-id', String(trackId))).output.split('\n').slice(1);
-    const settled = await run('settle', String(row?.split(' ')[0]), '--as', as, ...ada, '--yes');
-    expect(settled).toMatchObject({ code: 0, errors: '' });
-    expect(await pay(bankql.url, transfer(key))).toMatchObject({ code, trackId, replayed: code === 'DONE' });
-    expect((await pay(bankql.url, transfer(key, { to: { accountId: 'else' } }))).code).toBe(
-      'IDEMPOTENCY_KEY_REUSED',
-    );
-    const other = { headers: { 'Ocp-Apim-Subscription-Key': 'another' } };
-    expect((await pay(bankql.url, transfer(key), other)).code).toBe('IDEMPOTENCY_KEY_REUSED');
-    const asked = `{ payment(idempotencyKey: "${key}") { state trackId idempotencyKey } }`;
-    expect(await post(bankql.url, asked, credentials)).toEqual({
-      data: { payment: { state: as.toUpperCase(), trackId, idempotencyKey: key } },
-    });
-    expect(bank.of(key)).toHaveLength(1);
-  });
+  ])(
+    'that was %s is settled as %s: its key is answered so, and nothing is sent again',
+    async (key, as, code) => {
+      const { trackId } = told.get(key) ?? {};
+      const [row] = (await run('list', '--track-id', String(trackId))).output.split('\n').slice(1);
+      const settled = await run('settle', String(row?.split(' ')[0]), '--as', as, ...ada, '--yes');
+      expect(settled).toMatchObject({ code: 0, errors: '' });
+      expect(await pay(bankql.url, transfer(key))).toMatchObject({
+        code,
+        trackId,
+        replayed: code === 'DONE',
+      });
+      expect((await pay(bankql.url, transfer(key, { to: { accountId: 'else' } }))).code).toBe(
+        'IDEMPOTENCY_KEY_REUSED',
+      );
+      const other = { headers: { 'Ocp-Apim-Subscription-Key': 'another' } };
+      expect((await pay(bankql.url, transfer(key), other)).code).toBe('IDEMPOTENCY_KEY_REUSED');
+      const asked = `{ payment(idempotencyKey: "${key}") { state trackId idempotencyKey } }`;
+      expect(await post(bankql.url, asked, credentials)).toEqual({
+        data: { payment: { state: as.toUpperCase(), trackId, idempotencyKey: key } },
+      });
+      expect(bank.of(key)).toHaveLength(1);
+    },
+  );
 });

@@ -174,7 +174,7 @@ describe('an answer that is understood', () => {
   });
 });
 
-describe('what is not what it looks like', () => {
+describe('an answer that is not what it looks like', () => {
   test.each([
     '{"ѕtatus":"COMPLETED"}',
     '{"status\u200b":"COMPLETED","id":"T"}',
@@ -308,7 +308,7 @@ describe('the phrases of a refusal', () => {
     'not permitted',
     'unauthorised',
     'transfer refused',
-  ])('are few, and what is none of them contradicts a success all the same: %s', (text) => {
+  ])('are few; a similar text refuses nothing, but contradicts a success: %s', (text) => {
     const code = text.toUpperCase().replaceAll(' ', '_');
     expect(stateOf(422, JSON.stringify({ message: text }))).toBe('UNKNOWN');
     expect(stateOf(422, JSON.stringify({ code }))).toBe('UNKNOWN');
@@ -456,7 +456,7 @@ describe('a list of transaction requests', () => {
   });
 });
 
-describe('the key is free again', () => {
+describe('a payment’s key is free again', () => {
   test.each([
     [401, ''],
     [401, '{}'],
@@ -731,7 +731,7 @@ describe('a bank that the operator teaches', () => {
   });
 });
 
-describe('evidence is of this payment', () => {
+describe('evidence has to be of this payment', () => {
   test.each([
     '{"id":"T","status":"COMPLETED","account_id":"somebody"}',
     '{"id":"T","status":"COMPLETED","bank_id":"BK9"}',
@@ -773,7 +773,7 @@ describe('evidence is of this payment', () => {
     '{"id":"<b>T</b>"}',
     '{"id":"T","status":"COMPLETED","metadata":{"narrative":"The payment was not executed"}}',
     '{"id":"T","status":"COMPLETED","challenge":"AM04: see the text"}',
-  ])('so that this proves nothing: %s', (body) => {
+  ])('this answer proves nothing: %s', (body) => {
     expect(stateOf(200, body)).toBe('UNKNOWN');
   });
 
@@ -792,11 +792,11 @@ describe('evidence is of this payment', () => {
     '{"id":"T404"}',
     '{"id":"1"}',
     '{"id":"00000000-0000-0000-0000-000000000001"}',
-  ])('and this is: %s', (body) => {
+  ])('this answer proves the execution: %s', (body) => {
     expect(stateOf(200, body)).toBe('DONE');
   });
 
-  test('and what the operator lists as a refusal is no receipt', () => {
+  test('an id that the operator lists as a refusal is no receipt', () => {
     const bankWords = bankWordsOf([], ['DUP-1']);
     expect(stateOf(200, '{"id":"dup 1"}'.replace(' ', '-'), { bankWords })).toBe('UNKNOWN');
     expect(stateOf(200, '{"id":"dup-2"}', { bankWords })).toBe('DONE');

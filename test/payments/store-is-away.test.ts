@@ -39,7 +39,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     });
   }
 
-  /** Repeats requests until the payment has ended. */
+  /** Repeats requests until the payment has ended. A beginning that a slow store takes back is in progress until then. */
   async function payToTheEnd(url: string, key: string): Promise<Told> {
     return untilFound(async () => {
       const told = await payWhenBack(url, key);
@@ -61,7 +61,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
 
   test('a payment is refused in time, nothing is sent, and reads go on', async () => {
     bank.decide = accept;
-    expect((await payWhenBack(bankql.url, 'earlier')).code).toBe('DONE');
+    expect((await payToTheEnd(bankql.url, 'earlier')).code).toBe('DONE');
     const giveBack = await state.takeAway(way);
     const began = performance.now();
     const told = await Promise.all([
@@ -88,7 +88,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
 
   test('the client gets the bank’s answer, which is recorded when the store is back; nothing is sent again', async () => {
     const giveBack = takeAwayBeforeTheAnswer(accept);
-    const told = await payWhenBack(bankql.url, 'between');
+    const told = await payToTheEnd(bankql.url, 'between');
     const trackId = bank.of('between')[0]?.trackId;
     expect(told).toMatchObject({ code: 'DONE', replayed: false, trackId });
     bank.decide = accept;
@@ -109,7 +109,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
       const waiting = withLimits({ storeAwayMs: 120_000 });
       await using other = await startProcess({ ...environment(), ...waiting });
       const giveBack = takeAwayBeforeTheAnswer(accept);
-      const told = await payWhenBack(other.url, 'awaited');
+      const told = await payToTheEnd(other.url, 'awaited');
       const ended = other.stop('SIGTERM');
       await untilFound(async () => logLines(other.output(), 'bankql stops')[0]);
       await giveBack();
@@ -123,7 +123,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     test('names the outcome in an error line if the store stays away, and ends with 1', async () => {
       await using other = await startProcess(environment());
       const giveBack = takeAwayBeforeTheAnswer(accept);
-      const told = await payWhenBack(other.url, 'logged');
+      const told = await payToTheEnd(other.url, 'logged');
       expect(told).toMatchObject({ code: 'DONE', replayed: false });
       const began = performance.now();
       expect(await other.stop('SIGTERM')).toBe(1);
@@ -145,7 +145,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
 
   test('a process that ends before it could record an answer leaves an unknown outcome, never a second request', async () => {
     const giveBack = takeAwayBeforeTheAnswer(accept);
-    const { code, trackId } = await payWhenBack(bankql.url, 'lost');
+    const { code, trackId } = await payToTheEnd(bankql.url, 'lost');
     expect(code).toBe('DONE');
     await bankql.stop('SIGKILL');
     await giveBack();

@@ -45,7 +45,7 @@ test.each([
     'postgres://me@db/pay?channel_binding=prefer',
     { enableChannelBinding: true, tls: { sslmode: 'verify-full' } },
   ],
-])('reads %s', (url, parts) => {
+])('the address %s is read', (url, parts) => {
   expect(read(url)).toMatchObject(parts);
 });
 
@@ -134,7 +134,7 @@ test.each([
   ['postgres://me:s3cr@db/pay?tcp_user_timeout=5', 'tcp_user_timeout is not supported'],
   ['postgres://me:s3cr@db/pay?ssl=true', 'ssl is not supported: use sslmode'],
   ['postgres://me:s3cr@db/pay?s3cr.1=2', 'one of its parameters is not supported'],
-])('says what is wrong with %s, and not the password', (url, reason) => {
+])('the error for %s says what is wrong, and shows no password', (url, reason) => {
   expect(() => parsePostgresUrl(url)).toThrow(
     expect.objectContaining({
       name: 'AddressError',
@@ -150,7 +150,7 @@ test.each([
   [`postgres://${who}@db:1/pay?sslmode=require`, 'postgres://db:1/pay'],
   ['postgres://me@[::1]/pay', 'postgres://[::1]:5432/pay'],
   ['postgres://me@/pay?host=/cloudsql/a:b:c', 'postgres:///cloudsql/a:b:c:5432/pay'],
-])('shows %s without who asks', (url, shown) => {
+])('the address %s is shown without its user and password', (url, shown) => {
   expect(shownAddress(read(url))).toBe(shown);
 });
 
@@ -186,7 +186,7 @@ test.each([
   ['me@127.0.0.1.example/pay', checked],
   ['me@%2Frun%2Fpg/pay?sslmode=verify-full', false],
   ['me@/pay?host=/run/pg', false],
-])('postgres://%s is protected as before', async (url, protection) => {
+])('the connection to postgres://%s has the same TLS options as in 0.4', async (url, protection) => {
   const { ssl } = await clientOptions(read(`postgres://${url.replace('=CA', `=${import.meta.filename}`)}`));
   expect(ssl).toEqual(protection);
   // If Node checks the name itself, the options contain no function.
