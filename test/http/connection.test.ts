@@ -9,6 +9,7 @@ import { Capacity } from '../../src/load/capacity.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { clock } from '../support/monotonic-clock.ts';
 import { answerTo, connectTo } from '../support/requests.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
 /** The announcements of the end of a connection, and the time at which it ends. */
@@ -175,6 +176,18 @@ test('if too many clients are connected, the next one is closed, and those that 
   await until(() => capacity.sockets === 1);
   expect(await third.ask('/')).toEqual({ ...kept, isReused: false });
   await listening.close();
+});
+
+test('the address of closed connections is in the log, once a minute', async () => {
+  await using fixture = await startServerFixture({ capacity: capacityLimits({ sockets: 1 }) });
+  const first = connectTo(fixture.url);
+  await once(first, 'connect');
+  for (const socket of [connectTo(fixture.url), connectTo(fixture.url)]) await once(socket, 'close');
+  const logged = fixture.log.filter((line) => line.includes('a connection was closed'));
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, address: '127.0.0.1', connections: 2 },
+  ]);
+  first.destroy();
 });
 
 test.runIf(platform() === 'linux')(

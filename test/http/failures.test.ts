@@ -1,12 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/http/connection.ts';
-import { credentials } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
+import { answerTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Any failure, in any place, affects only its own request: the request is answered, and the next one is served. */
@@ -152,64 +148,29 @@ test.each([
   },
 );
 
-/** Promise 23. */
-describe('a mutation whose client leaves runs until it ends', () => {
-  const branches = 'GET /v1/api/banks/BANK/branches';
-  const update = (id: string) =>
-    `${id}: updateBranch(input: { branchId: "${id}", changes: { name: "new" } }) {
-      branch { bank { branches { nodes { branchId name bankId } } } } }`;
-  const query = `mutation { ${update('A')} ${update('B')} }`;
-  /** The answers have more values than an operation may build without reserving more. */
-  const list = Array.from({ length: 500 }, (_, index) => ({
-    id: index === 0 ? 'A' : index === 1 ? 'B' : `${index}`,
-    name: 'old',
-    acceptsDeposits: true,
-  }));
-
-  test.each<[string, (fixture: ServerFixture, init: RequestInit) => Promise<unknown>]>([
-    ['a connection', (fixture, init) => fetch(fixture.url, init)],
-    ['a mounted bankql', (fixture, init) => fixture.server.fetch(new Request(fixture.url, init))],
-  ])('over %s', async (_how, send) => {
-    for (const accept of ['application/json', 'text/event-stream']) {
-      await using fixture = await startServerFixture();
-      const [writing, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      fixture.bank.on(branches, { body: { branches: list } }).otherwise(async ({ body }) => {
-        writing.resolve();
-        await left.promise;
-        return { body };
-      });
-      const leaving = new AbortController();
-      const answer = send(fixture, {
-        ...postOf({ query }, { ...credentials, Accept: accept }),
-        signal: leaving.signal,
-      }).catch(() => {});
-      await writing.promise;
-      leaving.abort();
-      await expect.poll(() => fixture.server.held.requests).toBe(0);
-      left.resolve();
-      const written = () => fixture.bank.lines().filter((line) => line.startsWith('PUT'));
-      await expect.poll(written).toEqual(['A', 'B'].map((id) => `PUT /v1/api/banks/BANK/branches/${id}`));
-      await answer;
-    }
+test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log everything', async () => {
+  const fail = () => Promise.reject(new Error('the secret of the inside'));
+  await using fixture = await startBankqlFixture({
+    payments: {
+      pay: fail,
+      preview() {
+        throw new Error('not asked');
+      },
+      find: fail,
+      findByTrackId: () => Promise.reject(new Error('not asked')),
+      search: fail,
+      idle: async () => {},
+    },
   });
-});
-
-test('a client that leaves a mounted bankql’s host before bankql has its request holds nothing, and changes nothing', async () => {
-  await using fixture = await startServerFixture();
-  const { promise: handled, resolve } = Promise.withResolvers<void>();
-  const host = createServer(async (request: IncomingMessage & { body?: unknown }, response) => {
-    request.body = await json(request);
-    socket.destroy();
-    await once(response, 'close');
-    resolve(fixture.server.node(request, response));
-  }).listen(0, '127.0.0.1');
-  await once(host, 'listening');
-  const socket = connectTo(`http://127.0.0.1:${(host.address() as AddressInfo).port}`);
-  const query =
-    'mutation { updateBranch(input: { branchId: "A", changes: { name: "new" } }) { __typename } }';
-  socket.write(postText(JSON.stringify({ query })));
-  await handled;
-  host.close();
-  expect(fixture.server.held.requests).toBe(0);
-  expect(fixture.bank.lines()).toEqual([]);
+  const result = await fixture.ask('{ payment(idempotencyKey: "k") { state } bank { bankId } }');
+  expect(result.data).toEqual({ payment: null, bank: { bankId: 'BANK' } });
+  expect(result.errors).toEqual([
+    {
+      message: 'Something went wrong inside bankql.',
+      locations: expect.anything(),
+      path: ['payment'],
+      extensions: { code: 'INTERNAL', retryable: false },
+    },
+  ]);
+  expect(fixture.bankql.log.join()).toContain('the secret of the inside');
 });

@@ -23,7 +23,7 @@ test.each([1, 10_000, 20_000])(
   },
 );
 
-/** How an answer is sent. http.test.ts tests its meaning over HTTP. */
+/** How an answer is sent. post-and-get.test.ts and caching.test.ts test answers over HTTP. */
 
 const common = ['Cache-Control', 'no-store', 'X-Request-Id', 'r-1'];
 const jsonType = ['Content-Type', 'application/json; charset=utf-8'];

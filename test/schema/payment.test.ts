@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { graphql } from '../generated/index.ts';
-import { credentials, testLeaseMs } from '../support/bankql.ts';
+import { createTestBankql, credentials, testLeaseMs, testOptions } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
 import { requested } from '../support/requested.ts';
 
 const WholePayment = graphql(`
@@ -171,6 +174,10 @@ describe('payment', () => {
           extensions: { code: 'IDEMPOTENCY_KEY_REUSED' },
         },
       ]);
+    const { 'Ocp-Apim-Subscription-Key': _key, ...without } = credentials;
+    expect(failuresOf(await fixture.ask(WholePayment, key, without))).toEqual([
+      'payment MISSING_CREDENTIALS',
+    ]);
     const unused = await fixture.ask(WholePayment, { key: 'unused' }, renewed);
     expect(unused).toEqual({ data: { payment: null } });
     expect(fixture.bank.calls).toHaveLength(1);
@@ -219,5 +226,45 @@ describe('the audit log', () => {
     expect(second).toBe(first);
     expect(third).not.toBe(first);
     expect(first).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  const pay =
+    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { replayed } }';
+  const find = '{ payment(idempotencyKey: "k") { state } }';
+
+  const startWithLog = async (failing: (state: string) => boolean) => {
+    const bank = (await startRecordingBank()).otherwise({ body: { id: 'tx' } });
+    const { bank: client } = await testOptions({ bankUrl: bank.url });
+    const payments = createPaymentService({
+      bank: client,
+      store: await createMemoryStore({ retentionMs: 1e9 }),
+      leaseMs: 10_000,
+      audit: ({ state }) => {
+        if (failing(state)) throw new Error('ENOSPC');
+      },
+    });
+    const bankql = await createTestBankql({ bankUrl: bank.url, payments });
+    onTestFinished(async () => {
+      await bankql[Symbol.asyncDispose]();
+      await client.close();
+      await bank.close();
+    });
+    return { bank, ask: (query: string) => bankql.ask(query) };
+  };
+
+  test('that cannot be logged before it is sent is not sent, and its key is free', async () => {
+    let full = true;
+    const { bank, ask } = await startWithLog((state) => full && state === 'PENDING');
+    expect((await ask(pay)).errors?.[0]?.extensions.code).toBe('STATE_UNAVAILABLE');
+    expect(bank.calls).toEqual([]);
+    full = false;
+    expect((await ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
+  });
+
+  test('that cannot be logged after it was sent ends as it ended', async () => {
+    const { bank, ask } = await startWithLog((state) => state === 'DONE');
+    expect((await ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
+    expect((await ask(find)).data).toEqual({ payment: { state: 'DONE' } });
+    expect(bank.calls).toHaveLength(1);
   });
 });

@@ -6,6 +6,7 @@ import {
 } from 'graphql';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** The public audit suite of GraphQL over HTTP, run against the complete server. */
@@ -92,5 +93,24 @@ fragment TypeRef on __Type { ${typeRef(9)} }`;
       expect(schema.getMutationType()?.getFields()).toHaveProperty('makeTransaction');
       expect(fixture.bank.calls).toEqual([]);
     });
+  });
+
+  test('introspection is refused where it is off; __typename is not', async () => {
+    await using closed = await startBankqlFixture({ introspection: false });
+    for (const document of [
+      '{ __schema { queryType { name } } }',
+      '{ __type(name: "Query") { name } }',
+      getIntrospectionQuery(),
+    ]) {
+      const result = await closed.ask(document);
+      expect(result.data).toBeUndefined();
+      expect(result.errors?.map(({ message, extensions }) => [extensions.code, message])).toEqual([
+        [
+          'GRAPHQL_VALIDATION_FAILED',
+          'Introspection is switched off here; the operator switches it on with EXPLORE=on.',
+        ],
+      ]);
+    }
+    expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
   });
 });
