@@ -26,7 +26,7 @@ const longest = [
   'http/unread-answers',
   'commands/payments/accept-loss',
   'commands/payments/store-files',
-  'schema/update-histories',
+  'schema/concurrent-updates-model',
   'executor/same-as-graphql',
   'schema/records',
   'bank/reads',

@@ -116,30 +116,3 @@ test('two requests share nothing: each reads for itself', async () => {
   for (const version of [1, 2])
     expect(await ask(`{ bank { ${read} } }`)).toEqual({ data: { bank: { account: shown(version) } } });
 });
-
-describe('the defaults', () => {
-  const query = '{ bank { bankId account(accountId: "A") { viewId label } } }';
-
-  test('stand for the bank and the view that are left out', async () => {
-    await using fixture = await startBankqlFixture({ defaults: { bankId: 'MINE', viewId: 'seen' } });
-    fixture.bank.otherwise(versions());
-    const result = await fixture.ask(query);
-    expect(result.data).toEqual({
-      bank: { bankId: 'MINE', account: { viewId: 'seen', label: 'account 1' } },
-    });
-    expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/MINE/accounts/A/seen/views']);
-  });
-
-  test('may hold no bank: then an operation has to name one', async () => {
-    await using fixture = await startBankqlFixture({ defaults: { bankId: null, viewId: 'owner' } });
-    fixture.bank.otherwise(versions());
-    const refused = await fixture.ask(query);
-    expect(refused.data).toEqual({ bank: null });
-    expect(failuresOf(refused)).toEqual(['bank BAD_USER_INPUT']);
-    const put = await fixture.ask('mutation { putProduct(input: { product: {} }) { trackId } }');
-    expect(failuresOf(put)).toEqual(['putProduct BAD_USER_INPUT']);
-    expect(fixture.bank.calls).toEqual([]);
-    const named = await fixture.ask('{ bank(bankId: "B") { account(accountId: "A") { label } } }');
-    expect(named.errors).toBeUndefined();
-  });
-});
