@@ -22,7 +22,7 @@ const shared = await shareBankqlFixture();
 const serveCase = (it: UpdateCase) => ({ ...shared, ...serveRecord(shared, it) });
 
 describe.each(updateCases)('$field', (it) => {
-  test('takes turns with another caller’s update of the same record, and reads what that wrote', async () => {
+  test('waits for an update of the same record by another caller, and reads what it wrote', async () => {
     const fixture = serveCase(it);
     const release = fixture.hold();
     const asOther = { ...credentials, 'Ocp-Apim-Subscription-Key': 'another-key', 'Auth-ID': 'another' };
@@ -37,28 +37,32 @@ describe.each(updateCases)('$field', (it) => {
   });
 });
 
-test.each([account, transaction])('$field takes turns with an update through another view', async (it) => {
-  const through = (line: string) => line.replace('/owner/', '/auditor/').replace('metadata/M', 'metadata/N');
-  const other: UpdateCase = {
-    ...it,
-    ids: `${it.ids.replace('"M"', '"N"')}, viewId: "auditor"`,
-    get: through(it.get),
-    put: through(it.put),
-  };
-  const fixture = serveCase(it);
-  serve(fixture.bank, other);
-  const release = fixture.hold();
-  const first = fixture.update(it.change);
-  await expect.poll(() => fixture.written()).toHaveLength(1);
-  const second = fixture.ask(`mutation { ${update(other, it.clear)} }`);
-  await expect.poll(() => fixture.bank.lines()).toEqual([it.get, it.put, other.get]);
-  fixture.bank.on(other.put, ({ body }) => ({ body }));
-  release();
-  for (const { errors } of [await first, await second]) expect(errors).toBeUndefined();
-  expect(fixture.bank.lines().slice(3)).toEqual([other.get, other.put]);
-});
+test.each([account, transaction])(
+  '$field waits for an update of the same record through another view',
+  async (it) => {
+    const through = (line: string) =>
+      line.replace('/owner/', '/auditor/').replace('metadata/M', 'metadata/N');
+    const other: UpdateCase = {
+      ...it,
+      ids: `${it.ids.replace('"M"', '"N"')}, viewId: "auditor"`,
+      get: through(it.get),
+      put: through(it.put),
+    };
+    const fixture = serveCase(it);
+    serve(fixture.bank, other);
+    const release = fixture.hold();
+    const first = fixture.update(it.change);
+    await expect.poll(() => fixture.written()).toHaveLength(1);
+    const second = fixture.ask(`mutation { ${update(other, it.clear)} }`);
+    await expect.poll(() => fixture.bank.lines()).toEqual([it.get, it.put, other.get]);
+    fixture.bank.on(other.put, ({ body }) => ({ body }));
+    release();
+    for (const { errors } of [await first, await second]) expect(errors).toBeUndefined();
+    expect(fixture.bank.lines().slice(3)).toEqual([other.get, other.put]);
+  },
+);
 
-test('an update of a caller who may not read the record delays nobody else', async () => {
+test('the update of a caller who may not read the record delays nobody else', async () => {
   const fixture = serveCase(customer);
   const refused = Promise.withResolvers<void>();
   fixture.bank.on(customer.get, async ({ headers }) => {
@@ -79,7 +83,7 @@ test('an update of a caller who may not read the record delays nobody else', asy
   expect(fixture.written()).toHaveLength(20);
 });
 
-test('updates of three logins who may not write the record delay another’s by one of each, not by all', async () => {
+test('updates of three callers who may not write the record delay another caller by one of each, not by all', async () => {
   const fixture = serveCase(customer);
   const first = Promise.withResolvers<void>();
   const mayNotWrite = ['one', 'two', 'three'];
@@ -107,7 +111,7 @@ test('updates of three logins who may not write the record delay another’s by 
   expect(writers()).toHaveLength(15 + 1);
 });
 
-test('an update whose client leaves while it waits is written in its turn, and holds up nobody', async () => {
+test('an update whose client leaves while it waits is written in its turn, and delays nobody', async () => {
   const fixture = serveCase(customer);
   const release = fixture.hold();
   const first = fixture.update('email: "first"');

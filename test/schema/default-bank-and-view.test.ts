@@ -6,7 +6,7 @@ import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const query = '{ bank { bankId account(accountId: "A") { viewId label } } }';
 
-test('stand for the bank and the view that are left out', async () => {
+test('an operation that names no bank and no view uses the defaults', async () => {
   await using fixture = await startBankqlFixture({ defaults: { bankId: 'MINE', viewId: 'seen' } });
   fixture.bank.otherwise(anyAnswer);
   const result = await fixture.ask(query);
@@ -16,7 +16,7 @@ test('stand for the bank and the view that are left out', async () => {
   expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/MINE/accounts/A/seen/views']);
 });
 
-test('may hold no bank: then an operation has to name one', async () => {
+test('without a default bank, an operation has to name one', async () => {
   await using fixture = await startBankqlFixture({ defaults: { bankId: null, viewId: 'owner' } });
   fixture.bank.otherwise(anyAnswer);
   const refused = await fixture.ask(query);

@@ -54,13 +54,13 @@ async function startPaying() {
 }
 
 describe('payment', () => {
-  test('is null for a key that was never used, and costs no call', async () => {
+  test('is null for an unused key, without a call', async () => {
     await using fixture = await startBankqlFixture();
     expect(await fixture.ask(WholePayment, { key: 'unused' })).toEqual({ data: { payment: null } });
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  test('is PENDING while the bank has not answered, then DONE; the key is in progress meanwhile', async () => {
+  test('is PENDING until the bank answers, then DONE; until then its key is IDEMPOTENCY_IN_PROGRESS', async () => {
     await using fixture = await startPaying();
     const { paying, trackId, bankql, ask } = fixture;
     expect(bankql.audit).toMatchObject([{ state: 'PENDING', trackId }]);
@@ -111,7 +111,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('is UNKNOWN once its lease has ended, and DONE when the answer comes after all', async () => {
+  test('is UNKNOWN when its lease has ended, and DONE if the answer comes later', async () => {
     await using fixture = await startPaying();
     const stateOf = async () => (await fixture.ask(WholePayment, key)).data?.payment;
     fixture.pass(testLeaseMs + 1);
@@ -125,7 +125,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('of a transaction request says so, with no money where none was named', async () => {
+  test('of a transaction request names its operation, and has no value if none was given', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise((call) => ({ body: requested(call) }));
     const paymentWith = async (id: string, value: string) => {
@@ -145,7 +145,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  test('belongs to its caller, whose key is free for everybody else', async () => {
+  test('belongs to its caller; another caller can use the same key', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayForPayment, { input });
@@ -159,7 +159,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(3);
   });
 
-  test('is not denied to its caller with another subscription key, such as a renewed one', async () => {
+  test('is an error, not null, for its caller with another subscription key, such as a renewed one', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayForPayment, { input });
@@ -185,7 +185,7 @@ describe('payment', () => {
 });
 
 describe('the audit log', () => {
-  test('has one line for the end of a payment, however often it is asked for, and no credential, key or text of it', async () => {
+  test('has one line for the end of a payment, however often it is repeated, and no credential, key or description', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { id: 'TX', uuid: 'the-answer' } });
     await fixture.ask(PayForPayment, { input });
@@ -252,7 +252,7 @@ describe('the audit log', () => {
     return { bank, ask: (query: string) => bankql.ask(query) };
   };
 
-  test('that cannot be logged before it is sent is not sent, and its key is free', async () => {
+  test('must have a line before a payment is sent: otherwise nothing is sent, and the key is free', async () => {
     let full = true;
     const { bank, ask } = await startWithLog((state) => full && state === 'PENDING');
     expect((await ask(pay)).errors?.[0]?.extensions.code).toBe('STATE_UNAVAILABLE');
@@ -261,7 +261,7 @@ describe('the audit log', () => {
     expect((await ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
   });
 
-  test('that cannot be logged after it was sent ends as it ended', async () => {
+  test('may fail after a payment was sent: the payment is DONE nevertheless', async () => {
     const { bank, ask } = await startWithLog((state) => state === 'DONE');
     expect((await ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
     expect((await ask(find)).data).toEqual({ payment: { state: 'DONE' } });

@@ -16,14 +16,14 @@ import {
 
 const shared = await shareBankqlFixture();
 
-describe('a version', () => {
+describe('the version of a record', () => {
   async function versionOf(it: UpdateCase, answer: string | object, query = it.readBack) {
     shared.bank.otherwise({ body: answer });
     const result = await shared.ask(`{ ${query} }`);
     return result.errors === undefined ? versionIn(result.data) : failuresOf(result);
   }
 
-  test('is the same in whatever order the members come, with members that nobody knows, and with nulls', async () => {
+  test('does not depend on the order of members, unknown members, or nulls', async () => {
     const reversed = Object.fromEntries(Object.entries(customerRecord).reverse());
     const version = await versionOf(customer, customerRecord);
     expect(await versionOf(customer, { unknown: 1, ...reversed })).toBe(version);
@@ -32,7 +32,7 @@ describe('a version', () => {
     );
   });
 
-  test('is computed once for each record, however many fields show it', async () => {
+  test('is computed once for each record, however many fields select it', async () => {
     const parsed = vi.spyOn(branchShape, 'parse');
     shared.bank.otherwise({ body: { branches: [branchRecord, { ...branchRecord, id: 'B2' }] } });
     const aliases = Array.from({ length: 15 }, (_, index) => `v${index}: version`).join(' ');
@@ -46,7 +46,7 @@ describe('a version', () => {
     parsed.mockRestore();
   });
 
-  test.each(updateCases)('of $field is another one if any member is another', async (it) => {
+  test.each(updateCases)('changes for $field if any member changes', async (it) => {
     const required = ['id', 'balance', 'acceptsDeposits'];
     const members = Object.keys(it.record).filter((member) => !required.includes(member));
     const records = members.map((member) => ({ ...it.record, [member]: undefined }));
@@ -55,7 +55,7 @@ describe('a version', () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  test('tells the digits of an amount apart; that of a product is the same alone and in a list', async () => {
+  test('changes with each digit of an amount; a product has the same one alone and in a list', async () => {
     const balance = (amount: string) => ({
       accounts: [{ ...accountRecord, balance: { amount: exact(amount) } }],
     });

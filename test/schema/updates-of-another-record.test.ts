@@ -17,7 +17,7 @@ import {
 const shared = await shareBankqlFixture();
 const serveCase = (it: UpdateCase) => ({ ...shared, ...serveRecord(shared, it) });
 
-describe('another record than the requested one', () => {
+describe('a record that is not the requested one', () => {
   const own = { ...account.record, id: 'ACC' };
   const foreign = { ...own, bank_id: 'OTHER', label: 'foreign' };
 
@@ -68,7 +68,7 @@ describe('another record than the requested one', () => {
     expect(fixture.bank.lines()).toEqual([it.get, it.get]);
   });
 
-  test('is not found if only another bank’s account has the id: it is neither shown nor written', async () => {
+  test('is neither shown nor written if only an account of another bank has the id', async () => {
     const fixture = serveCase(account);
     fixture.bank.on(account.get, { body: { accounts: [{ ...own, id: 'X' }, foreign] } });
     expect(failuresOf(await fixture.update('number: "new"'))).toEqual(['updateAccount NOT_FOUND']);
@@ -77,7 +77,7 @@ describe('another record than the requested one', () => {
     expect(fixture.bank.lines()).toEqual([account.get, account.get]);
   });
 
-  test.each(['', null])('cannot be known if the record’s id is %j: it is written', async (id) => {
+  test.each(['', null])('is not detected if its id is %j: the record is written', async (id) => {
     for (const it of [account, products, transaction]) {
       const fixture = serveCase(it);
       fixture.bank.calls.length = 0;
@@ -88,10 +88,10 @@ describe('another record than the requested one', () => {
   });
 
   test.each([
-    ['before the bank’s own', [{ ...own, id: 'X' }, foreign, own], own],
-    ['behind the bank’s own', [{ ...own, id: 'X' }, own, foreign], own],
-    ['alone: the bank has another code in records than in paths', [foreign], foreign],
-  ])('stands %s, which is written', async (_, accounts, written) => {
+    ['it comes before the own one', [{ ...own, id: 'X' }, foreign, own], own],
+    ['it comes after the own one', [{ ...own, id: 'X' }, own, foreign], own],
+    ['it is alone, because the bank has another code in records than in paths', [foreign], foreign],
+  ])('does not hide the own record: %s', async (_, accounts, written) => {
     const fixture = serveCase(account);
     fixture.bank.on(account.get, { body: { accounts } });
     expect((await fixture.update('number: "new"')).errors).toBeUndefined();
@@ -99,7 +99,7 @@ describe('another record than the requested one', () => {
   });
 
   test.each([{ unknown: 'try later' }, { customer_number: null }, { metadata: ['x'] }])(
-    'holds nothing of a record at all: %j',
+    'is not written if it has no member of a record: %j',
     async (body) => {
       const fixture = serveCase(customer);
       fixture.bank.on(customer.get, { body });

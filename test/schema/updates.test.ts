@@ -60,7 +60,7 @@ const badReads: readonly (readonly [string, (it: UpdateCase) => Reply, string, R
 ];
 
 describe.each(updateCases)('$field', (it) => {
-  test('reads the record once, and writes back all of it with what the changes name', async () => {
+  test('reads the record once, and writes all of it back with the changes', async () => {
     const fixture = serveCase(it);
     // A request may not contain members that the specification does not have.
     fixture.state.record = { ...it.record, unknown: { member: 1 } };
@@ -73,14 +73,14 @@ describe.each(updateCases)('$field', (it) => {
     );
   });
 
-  test('clears what is null', async () => {
+  test('removes members that the changes set to null', async () => {
     const fixture = serveCase(it);
     expect((await fixture.update(it.clear)).errors).toBeUndefined();
     const { [it.cleared]: _, ...kept } = { ...it.body } as Record<string, unknown>;
     expect(fixture.sent()).toEqual(numbered(kept));
   });
 
-  test('makes no call if the changes name nothing, or the caller could not write', async () => {
+  test('makes no call if the changes are empty or credentials are missing', async () => {
     const fixture = serveCase(it);
     expect(failuresOf(await fixture.update(''))).toEqual([`${it.field} BAD_USER_INPUT`]);
     const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
@@ -90,7 +90,7 @@ describe.each(updateCases)('$field', (it) => {
     expect(fixture.bank.lines()).toEqual([]);
   });
 
-  test('writes if `ifVersion` is the version that was read, and answers the next one', async () => {
+  test('writes if `ifVersion` is the current version, and answers the next version', async () => {
     const fixture = serveCase(it);
     const version = await fixture.version();
     const result = await fixture.update(it.change, `${it.node} { version }`, version);
@@ -106,7 +106,7 @@ describe.each(updateCases)('$field', (it) => {
     expect(await fixture.version()).toBe(next);
   });
 
-  test('with another `ifVersion` is CONFLICT, writes nothing, and outdates what was read before', async () => {
+  test('is CONFLICT with another `ifVersion`, writes nothing, and reads again afterwards', async () => {
     await using started = await startBankqlFixture(publicCache);
     const fixture = serveCase(it, started);
     const before = await fixture.version();
@@ -138,7 +138,7 @@ describe.each(updateCases)('$field', (it) => {
     ['{}', () => ({})],
     ['a part of the record', (sent) => Object.fromEntries(Object.entries(sent).slice(0, 2))],
     [another, (sent) => ({ ...sent, ...other })],
-  ])('is answered with %s: the record is read again, if a selected field needs it', async (_, answerOf) => {
+  ])('reads the record again for selected fields if the bank answers with %s', async (_, answerOf) => {
     const fixture = serveCase(it);
     fixture.bank.on(it.put, ({ body }) => ({ body: answerOf(JSON.parse(asAnswered(it, body))) }));
     const written = await fixture.update(it.change, `${it.node} { version }`);
@@ -156,7 +156,7 @@ describe.each(updateCases)('$field', (it) => {
     expect(result.errors?.[0]?.message).toMatch(/may have been executed all the same: not saved$/);
   });
 
-  test('reads past what was read before, in this operation and by others', async () => {
+  test('does not use earlier reads or caches', async () => {
     await using started = await startBankqlFixture(publicCache);
     const fixture = serveCase(it, started);
     // The same bytes three times, so that everything that can be cached is cached.
@@ -204,16 +204,19 @@ test.each<[UpdateCase, object, object]>([
     },
     { details: { approved_by_ip_address: 'ip', value: { amount: exact('0.1') } } },
   ],
-])('what the bank writes in its own way is written back as what it means: %#', async (it, own, meant) => {
-  const fixture = serveCase(it);
-  fixture.state.record = { ...it.record, ...own };
-  const { errors } = await fixture.update(it.same);
-  expect(errors).toBeUndefined();
-  expect(fixture.sent()).toEqual(numbered({ ...it.body, ...meant }));
-});
+])(
+  'a deviating value of the bank is written back in the form of the specification: %#',
+  async (it, own, meant) => {
+    const fixture = serveCase(it);
+    fixture.state.record = { ...it.record, ...own };
+    const { errors } = await fixture.update(it.same);
+    expect(errors).toBeUndefined();
+    expect(fixture.sent()).toEqual(numbered({ ...it.body, ...meant }));
+  },
+);
 
 test.each(['', []])(
-  'a balance that holds nothing (%j) is not written back: the bank requires one',
+  'a record with an empty balance (%j) is not written, because the bank requires a balance',
   async (balance) => {
     const fixture = serveCase(account);
     fixture.state.record = { ...account.record, balance };
@@ -236,7 +239,7 @@ test.each<[UpdateCase, string, object]>([
     },
   ],
 ])(
-  'a record with a member in another spelling is not written, since its value would be lost: %#',
+  'a record with a member in another spelling is not written, because its value would be lost: %#',
   async (it, name, own) => {
     const fixture = serveCase(it);
     fixture.state.record = { ...it.record, ...own };
@@ -247,14 +250,14 @@ test.each<[UpdateCase, string, object]>([
   },
 );
 
-test('a member in another spelling beside the member itself, or without a value, is left out of an update', async () => {
+test('a member in another spelling is ignored if the member itself exists or if it has no value', async () => {
   const fixture = serveCase(account);
   fixture.state.record = { ...account.record, swiftBic: 'account-swift-bic', Label: null };
   expect((await fixture.update(account.same)).errors).toBeUndefined();
   expect(fixture.sent()).toEqual(numbered(account.body));
 });
 
-describe('what the bank requires', () => {
+describe('a member that the bank requires', () => {
   const least = { acceptsDeposits: true, id: 'branch-id' };
   const hidden = { id: 'ACC', balance: { currency: 'EUR' } };
   const unapproved = { id: 'TX', details: {} };
@@ -271,7 +274,7 @@ describe('what the bank requires', () => {
     [products, product, 'bankIds: ["A", "B"]', null, /one bank/],
     [products, productRecord, 'name: "n"', null, /several banks/],
     [transaction, unapproved, 'tags: "t"', null, /approved_by_ip_address/],
-  ])('is not taken away: %#', async (it, record, changes, argument, message) => {
+  ])('is not removed: %#', async (it, record, changes, argument, message) => {
     const fixture = serveCase(it);
     fixture.state.record = record;
     const { errors } = await fixture.update(changes);
@@ -283,14 +286,14 @@ describe('what the bank requires', () => {
     expect(fixture.written()).toEqual([]);
   });
 
-  test('is not needed for an object that is not there, and that changes only clear', async () => {
+  test('is not needed in an absent object whose members are only removed', async () => {
     const fixture = serveCase(branch);
     fixture.state.record = least;
     await fixture.update('address: { line1: null }, location: {}');
     expect(fixture.written()).toEqual([least]);
   });
 
-  test('of a product is the bank of the path if it has none, and the one that is named if it has several', async () => {
+  test('of a product, its bank, is the bank of the path if the record has none, and the named one if it has several', async () => {
     const fixture = serveCase(products);
     fixture.state.record = { name: 'n' };
     await fixture.update('name: "n"');
@@ -314,7 +317,7 @@ describe('annotateTransaction', () => {
     ['tags: []', { metadata: { comments: '', tags: '' } }, 'tags'],
     ['comments: "c"', { metadata: { comments: 'c' } }, 'comments'],
     ['where: null', {}, 'where'],
-  ])('without metadata, { %s } makes %j, of the type that it names', async (changes, made, type) => {
+  ])('without metadata, { %s } writes %j with the metadata type %s', async (changes, made, type) => {
     const fixture = serveCase(transaction);
     fixture.state.record = approved;
     fixture.bank.otherwise(({ body }) => ({ body }));
@@ -323,7 +326,7 @@ describe('annotateTransaction', () => {
     expect(fixture.written()).toEqual([{ ...approved, ...made }]);
   });
 
-  test('needs a type if the changes do not name one member', async () => {
+  test('needs a metadata type if the changes do not name exactly one member', async () => {
     const fixture = serveCase(transaction);
     for (const changes of ['', 'tags: "t", where: "w"'])
       expect(failuresOf(await fixture.ask(annotate(`changes: { ${changes} }`)))).toEqual([
@@ -332,7 +335,7 @@ describe('annotateTransaction', () => {
     expect(fixture.bank.lines()).toEqual([]);
   });
 
-  test('takes who approved it only if the bank does not say', async () => {
+  test('uses `approvedByIpAddress` only if the record of the bank has none', async () => {
     const fixture = serveCase(transaction);
     const document = annotate('metadataType: "M", approvedByIpAddress: "given", changes: { tags: null }');
     fixture.state.record = { id: 'TX', details: { status: 's' } };
