@@ -39,7 +39,7 @@ describe('an answer of several results', () => {
     expect(streamed(...results)).toMatchObject({ outcome, status: 200, bytes: 2 * results.length });
   });
 
-  test('has failed where bankql broke it off, and where its client left, that is its end', () => {
+  test('has failed if bankql broke it off; if the client left, its outcome is that', () => {
     const broken = streamed('data');
     broken.brokenOff('OVERLOADED');
     // A connection that bankql closes looks like one that its client has closed.

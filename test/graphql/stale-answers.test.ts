@@ -33,7 +33,7 @@ const ask = async (query: string) => {
 };
 const query = '{ bank { branches { totalCount } } }';
 
-test('what is a caller’s own fails, beside what is public', async () => {
+test('public data comes from the cache, and data of the caller fails', async () => {
   bank.behave(byLine(bank, { branches, customers: customer }));
   const both = '{ bank { customer(customerId: "c") { email } branches { totalCount } } }';
   await ask(both);
@@ -45,7 +45,7 @@ test('what is a caller’s own fails, beside what is public', async () => {
   expect(result.extensions?.stale).toHaveLength(1);
 });
 
-test('a mutation gets no cached data', async () => {
+test('a mutation gets no data from the cache', async () => {
   bank.behave(byLine(bank, { branches, customers: reply(200, '{"bank_id":["BANK"]}') }));
   await ask(query);
   letPass(5);

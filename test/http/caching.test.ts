@@ -39,7 +39,7 @@ test('the answer to a GET of public data alone may be cached by anybody', async 
   expect(headers.get('etag')).toBeNull();
 });
 
-test('of a request with a token only its own client keeps public data', async () => {
+test('public data in the answer to a request with a token may be cached by its own client only', async () => {
   await using server = await startServerFixture({
     publicMaxAgeSeconds: 60,
     // Every token is accepted for the same caller.
@@ -56,19 +56,22 @@ test('of a request with a token only its own client keeps public data', async ()
 
 test.each<[string, () => Promise<Response>]>([
   ['the caller’s data', () => get('{ bank { account(accountId: "ACC") { label } } }')],
-  ['both', () => get('{ bank { branches { totalCount } account(accountId: "ACC") { label } } }')],
+  [
+    'data of the caller and public data',
+    () => get('{ bank { branches { totalCount } account(accountId: "ACC") { label } } }'),
+  ],
   [
     'the caller’s payments',
     () => get('{ payments(first: 1) { totalCount } bank { branches { totalCount } } }'),
   ],
-  ['one of them', () => get('{ payment(idempotencyKey: "k") { state } bank { branches { totalCount } } }')],
+  ['one payment', () => get('{ payment(idempotencyKey: "k") { state } bank { branches { totalCount } } }')],
   [
     'who the caller is, which costs no call',
     () => get('{ viewer { customer { customerId } } bank { branches { totalCount } } }'),
   ],
   ['the calls that were made', () => get(branches, { 'x-bankql-explain': 'calls' })],
   ['nothing of the bank', () => get('{ __typename }')],
-  ['ids alone', () => get('{ bank { bankId } }')],
+  ['only ids', () => get('{ bank { bankId } }')],
   [
     'an error',
     () => {
@@ -76,10 +79,10 @@ test.each<[string, () => Promise<Response>]>([
       return get(branches);
     },
   ],
-  ['what is no query', () => get('{')],
-  ['a POST', () => fetch(fixture.url, postOf({ query: branches }))],
-  ['an event stream', () => get(branches, { Accept: 'text/event-stream' })],
-])('nothing is kept of %s', async (_what, ask) => {
+  ['an invalid query', () => get('{')],
+  ['public data, to a POST', () => fetch(fixture.url, postOf({ query: branches }))],
+  ['public data, in an event stream', () => get(branches, { Accept: 'text/event-stream' })],
+])('an answer with %s may not be cached', async (_what, ask) => {
   const { headers, status } = await ask();
   expect(status).toBeLessThan(500);
   expect(headers.get('cache-control')).toBe('no-store');

@@ -27,7 +27,7 @@ describe('CORS', () => {
   const corsHeaders = ({ headers }: Response) =>
     [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-  test('lets in the origins that are listed, without ambient credentials', async () => {
+  test('allows listed origins, without cookies', async () => {
     const { headers, status } = await preflight('https://app.example');
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -42,14 +42,14 @@ describe('CORS', () => {
     expect((await preflight('HTTPS://APP.EXAMPLE')).status).toBe(204);
   });
 
-  test('lets their pages send the headers of tracers', async () => {
+  test('allows pages of listed origins to send headers of tracers', async () => {
     const asked = 'baggage,content-type,sentry-trace,traceparent';
     const { headers } = await preflight('https://app.example', asked);
     expect(headers.get('access-control-allow-headers')).toBe(asked);
   });
 
   test.each(['https://evil.example', 'https://app.example.evil.example', 'http://app.example', 'null'])(
-    'lets in no other: %s',
+    'refuses any other origin: %s',
     async (origin) => {
       const refused = await preflight(origin);
       expect(corsHeaders(refused)).toEqual([]);
@@ -67,7 +67,7 @@ describe('CORS', () => {
   );
 });
 
-test('invented origins silence no other in the log: one is named again once it is not among the last 20', async () => {
+test('the log names a refused origin once, and again when 20 others were refused after it', async () => {
   await using fresh = await startServerFixture();
   const headers = { 'Access-Control-Request-Method': 'POST' };
   const ask = (origin: string) =>

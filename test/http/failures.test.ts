@@ -43,7 +43,7 @@ describe('an answer', () => {
     ['a GET', get, 'application/json'],
     ['a GET for events', get, 'text/event-stream'],
     ['a GET for parts', get, 'multipart/mixed'],
-  ])('to %s that cannot be written is 500, as long as it should be', async (_what, ask, accept) => {
+  ])('to %s that cannot be serialized is 500', async (_what, ask, accept) => {
     await using fixture = await startServerFixture();
     const spy = tooLongToWrite();
     const answer = await ask(fixture, accept);
@@ -56,7 +56,7 @@ describe('an answer', () => {
     expect(await (await ask(fixture, accept)).text()).toContain('{"data":{"tooLong":"Query"}}');
   });
 
-  test('that fails once it has begun breaks its connection, and no other', async () => {
+  test('that fails after its beginning closes its connection, and no other', async () => {
     await using fixture = await startServerFixture();
     vi.spyOn(ConnectionAwareResponse.prototype, 'end').mockImplementationOnce(() => {
       throw new TypeError('half-way');
@@ -68,7 +68,7 @@ describe('an answer', () => {
   });
 });
 
-test('what fails before it is known who serves the request is 500', async () => {
+test('a failure before the operation begins is 500', async () => {
   await using fixture = await startServerFixture({
     capacity: capacityLimits({ requests: 0, requestsPerCaller: 0 }),
     onShed: () => {
@@ -87,7 +87,7 @@ const getText = (target: string, accept = '*/*') =>
   `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`;
 const body = '{"query":"{ __typename }"}';
 
-describe('an address that is none', () => {
+describe('an invalid address', () => {
   let fixture: ServerFixture;
   beforeAll(async () => {
     fixture = await startServerFixture();
@@ -109,17 +109,20 @@ describe('an address that is none', () => {
     '*',
     '/%00',
   ];
-  test.each([...nonsense, '/graphq', '/graphql/..//'])('%s is 400 or 404, and no failure', async (target) => {
-    const queries = ['', '?subscription-key=x', '?subscription%2Dkey', '?a=%&subscription-key=%ff%', '?#'];
-    for (const query of queries)
-      for (const text of [
-        getText(`${target}${query}`),
-        postText(body, ending).replace('/graphql', `${target}${query}`),
-      ])
-        expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1\.1 40[04] /);
-    expect(fixture.log).toEqual([]);
-    expect(fixture.bank.calls).toEqual([]);
-  });
+  test.each([...nonsense, '/graphq', '/graphql/..//'])(
+    '%s is 400 or 404, and logs no error',
+    async (target) => {
+      const queries = ['', '?subscription-key=x', '?subscription%2Dkey', '?a=%&subscription-key=%ff%', '?#'];
+      for (const query of queries)
+        for (const text of [
+          getText(`${target}${query}`),
+          postText(body, ending).replace('/graphql', `${target}${query}`),
+        ])
+          expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1\.1 40[04] /);
+      expect(fixture.log).toEqual([]);
+      expect(fixture.bank.calls).toEqual([]);
+    },
+  );
 });
 
 test.each([
@@ -132,7 +135,7 @@ test.each([
     '\r\n---\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 31\r\n\r\n{"data":{"__typename":"Query"}}\r\n-----\r\n',
   ],
 ])(
-  'a stream of one result (%s) is whole, kept by nobody, and its connection ends where it is to',
+  'a stream of one result (%s) is complete, is not cached, and ends its connection if asked to',
   async (accept, stream) => {
     await using fixture = await startServerFixture();
     for (const text of [
@@ -148,7 +151,7 @@ test.each([
   },
 );
 
-test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log everything', async () => {
+test('an unexpected error is INTERNAL: only the log has its message', async () => {
   const fail = () => Promise.reject(new Error('the secret of the inside'));
   await using fixture = await startBankqlFixture({
     payments: {

@@ -19,7 +19,7 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 
 const audits = serverAudits({ url: () => fixture.url, fetchFn: fetch });
 
-test('the suite is as long as it was: 61 audits', () => {
+test('the audit suite has 61 audits', () => {
   expect(audits).toHaveLength(61);
 });
 
@@ -33,7 +33,7 @@ test.each(audits.map((audit) => [audit.id, audit.name, audit] as const))(
   },
 );
 
-test('a cookie is no credential, and no origin is let in', async () => {
+test('a cookie is no credential, and no other origin is allowed', async () => {
   const query = encodeURIComponent('{ bank { messages { totalCount } } }');
   const answer = await fetch(`${fixture.url}?query=${query}`, { headers: { Cookie: 'session=1' } });
   expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -95,7 +95,7 @@ fragment TypeRef on __Type { ${typeRef(9)} }`;
     });
   });
 
-  test('introspection is refused where it is off; __typename is not', async () => {
+  test('introspection is refused if it is switched off; __typename is answered', async () => {
     await using closed = await startBankqlFixture({ introspection: false });
     for (const document of [
       '{ __schema { queryType { name } } }',

@@ -44,7 +44,7 @@ describe('every answer', () => {
     ['health', () => fetch(fixture.url.replace('/graphql', '/health'))],
     ['no such page', () => fetch(fixture.url.replace('/graphql', '/nowhere'))],
     ['another method', () => send({ method: 'DELETE' })],
-  ])('may not be kept, guessed, framed or followed back, and has an id: %s', async (_what, ask) => {
+  ])('has headers against caching, sniffing, framing and referrers, and an id: %s', async (_what, ask) => {
     const { headers } = await ask();
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -55,7 +55,7 @@ describe('every answer', () => {
     expect(headers.get('set-cookie')).toBeNull();
   });
 
-  test('may run nothing, but for the page of GraphiQL', async () => {
+  test('allows no scripts, except the page of GraphiQL', async () => {
     await using page = await startServerFixture({ graphiql: { headers: null } });
     const asked = async (accept: string) => {
       const { headers } = await fetch(`${page.url}?query={__typename}`, { headers: { Accept: accept } });
@@ -68,7 +68,7 @@ describe('every answer', () => {
     ]);
   });
 
-  test('bears the id that the caller gave, if it is one word', async () => {
+  test('has the id of the caller if that is one word', async () => {
     const idOf = async (id: string) =>
       (await fetch(fixture.url, postOf(query, { 'X-Request-Id': id }))).headers.get('x-request-id');
     expect(await idOf('phone-4711')).toBe('phone-4711');
@@ -76,14 +76,14 @@ describe('every answer', () => {
   });
 });
 
-describe('what GraphQL over HTTP asks of a server', () => {
+describe('GraphQL over HTTP', () => {
   const json = { 'Content-Type': 'application/json' };
 
   test.each([
     ['query', 'query={&query={__typename}'],
     ['operationName', 'query={__typename}&operationName=A&operationName='],
     ['variables', 'query={__typename}&variables={&variables={}'],
-  ])('of a %s that a URL gives twice the last counts', async (_name, parameters) => {
+  ])('uses the last %s if a URL has two', async (_name, parameters) => {
     const answer = await fetch(`${fixture.url}?${parameters}`);
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
   });
@@ -101,7 +101,7 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
   });
 
-  test.each(['?query={__typename}', '?query={'])('HEAD is as GET, without the body: %s', async (path) => {
+  test.each(['?query={__typename}', '?query={'])('answers HEAD as GET without a body: %s', async (path) => {
     const url = fixture.url + path;
     const [head, get] = [await fetch(url, { method: 'HEAD' }), await fetch(url)];
     expect([head.status, await head.text()]).toEqual([get.status, '']);
@@ -111,17 +111,20 @@ describe('what GraphQL over HTTP asks of a server', () => {
     expect(health.status).toBe(200);
   });
 
-  test.each(['{', '{ nothing }'])('%s over an event stream is an event with the error', async (query) => {
-    const headers = { ...json, Accept: 'text/event-stream' };
-    const answer = await send({ headers, body: JSON.stringify({ query }) });
-    expect(answer.status).toBe(200);
-    expect(await answer.text()).toMatch(/^:\n\nevent: next\ndata: \{"errors":.*\n\nevent: complete\n/);
-    const get = await fetch(`${fixture.url}?query=${query}`, { headers: { Accept: 'text/event-stream' } });
-    expect([get.status, await get.text()]).toEqual([200, expect.stringContaining('event: next')]);
-  });
+  test.each(['{', '{ nothing }'])(
+    'answers %s over an event stream with an event that has the error',
+    async (query) => {
+      const headers = { ...json, Accept: 'text/event-stream' };
+      const answer = await send({ headers, body: JSON.stringify({ query }) });
+      expect(answer.status).toBe(200);
+      expect(await answer.text()).toMatch(/^:\n\nevent: next\ndata: \{"errors":.*\n\nevent: complete\n/);
+      const get = await fetch(`${fixture.url}?query=${query}`, { headers: { Accept: 'text/event-stream' } });
+      expect([get.status, await get.text()]).toEqual([200, expect.stringContaining('event: next')]);
+    },
+  );
 });
 
-test('a request that cannot be read has an answer that its page may see, and a line in the log', async () => {
+test('an unreadable request has an answer with CORS headers and a log line', async () => {
   const long = `Cookie: ${'x'.repeat(20_000)}\r\n\r\n`;
   const answered = await raw(`${post}Origin: https://app.example\r\n${long}`);
   expect(answered).toMatch(/^HTTP\/1.1 431 Request Header Fields Too Large\r\n/);
@@ -135,7 +138,7 @@ test('a request that cannot be read has an answer that its page may see, and a l
   expect(fixture.bank.calls).toEqual([]);
 });
 
-test('a client that leaves within a request, or sends none, is no request that cannot be read', async () => {
+test('a client that leaves within a request, or sends none, leaves no log line', async () => {
   const before = fixture.log.length;
   for (const text of ['', post]) {
     const socket = connectTo(fixture.url).resume();
@@ -145,7 +148,7 @@ test('a client that leaves within a request, or sends none, is no request that c
   expect(fixture.log.slice(before)).toEqual([]);
 });
 
-test('a header that is given twice is found behind thousands of others', async () => {
+test('a repeated credential is refused also after thousands of headers', async () => {
   const between = 'a:\r\n'.repeat(3000);
   const head = `${post}Connection: close\r\nContent-Length: ${query.length}\r\n`;
   const twice = `${head}Auth-ID: alice\r\n${between}Auth-ID: bob\r\n\r\n${query}`;
@@ -158,7 +161,7 @@ test('a mutation by GET is refused, and makes no call', async () => {
   expect(fixture.bank.calls).toEqual([]);
 });
 
-test('what is asked for depends on the path alone', async () => {
+test('the path alone decides what is served', async () => {
   const statusOf = async (method: string, path: string) =>
     (await fetch(new URL(path, fixture.url), method === 'POST' ? postOf(query) : { method })).status;
   for (const path of ['/graphql?x=/health', '/graphql/?x=/ready', '/behind/a/proxy/graphql?x=/nowhere']) {
@@ -181,7 +184,7 @@ test.each([
   ['{"query":"query A { __typename } query B { __typename }"}', 'name one in "operationName"'],
   ['{"query":"{ __typename }","operationName":"X"}', 'no operation with the name in "operationName"'],
   ['{"documentId":"8f0c"}', 'this server has no manifest'],
-])('what is refused says what is missing: %s', async (body, message) => {
+])('the refusal of an incomplete request names what is missing: %s', async (body, message) => {
   expect(await (await fetch(fixture.url, postOf(body))).text()).toContain(
     JSON.stringify(message).slice(1, -1),
   );
@@ -226,17 +229,14 @@ const statusFor = async (url: string, host: string, setHost = true) => {
   return { status: incoming.statusCode, text: (await incoming.toArray()).join('') };
 };
 
-test.each(['a b', '[', 'x:999999'])(
-  'a Host that is none (%s) is refused, and no stack is told',
-  async (host) => {
-    await using fixture = await startServerFixture();
-    const { status, text } = await statusFor(fixture.url, host);
-    expect(status).toBe(400);
-    expect(text).not.toMatch(/node_modules|TypeError/);
-  },
-);
+test.each(['a b', '[', 'x:999999'])('an invalid Host (%s) is refused without a stack trace', async (host) => {
+  await using fixture = await startServerFixture();
+  const { status, text } = await statusFor(fixture.url, host);
+  expect(status).toBe(400);
+  expect(text).not.toMatch(/node_modules|TypeError/);
+});
 
-test('where the operator’s key serves whoever connects, only names of this machine are answered to', async () => {
+test('if every client uses the operator’s key, only a Host of this machine is accepted', async () => {
   await using fixture = await startServerFixture({ http: { corsOrigins: new Set(), onlyLocalNames: true } });
   expect((await statusFor(fixture.url, 'evil.example:4000')).status).toBe(421);
   for (const host of ['localhost:4000', '127.0.0.1', '[::1]:4000'])

@@ -53,7 +53,7 @@ describe('a client that leaves', () => {
     return { bankql, ask };
   }
 
-  test('gives up all its reads at once', async () => {
+  test('cancels all its reads at once', async () => {
     bank.behave(hang);
     const server = await served({ timeoutMs: 60_000 });
     const leaving = new AbortController();
@@ -92,7 +92,7 @@ describe('a client that leaves', () => {
   test.each([
     ['a write', putCustomer, 'PUT customers/c', 'GET branches'],
     ['a payment', pay, 'POST accounts/a/make-transaction', 'GET accounts/a/owner/views'],
-  ])('does not give up %s', async (_, field, line, inPayload) => {
+  ])('does not cancel %s', async (_, field, line, inPayload) => {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
     const server = await served({ timeoutMs: 60_000, paymentTimeoutMs: 60_000 });
@@ -157,7 +157,7 @@ describe('a mutation whose client leaves runs until it ends', () => {
   });
 });
 
-test('a client that leaves a mounted bankql’s host before bankql has its request holds nothing, and changes nothing', async () => {
+test('a client that leaves the host of a mounted bankql before bankql has its request makes no call', async () => {
   await using fixture = await startServerFixture();
   const { promise: handled, resolve } = Promise.withResolvers<void>();
   const host = createServer(async (request: IncomingMessage & { body?: unknown }, response) => {
@@ -176,7 +176,7 @@ test('a client that leaves a mounted bankql’s host before bankql has its reque
   expect(fixture.server.held.requests).toBe(0);
   expect(fixture.bank.lines()).toEqual([]);
 });
-test('of a client that has left before it is known who it is nothing is done', async () => {
+test('a client that leaves before its token is verified makes no call', async () => {
   const { promise: identified, resolve: identify } = Promise.withResolvers<void>();
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   await using fixture = await startServerFixture({

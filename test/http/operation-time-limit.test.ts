@@ -22,7 +22,7 @@ const limits = { timeoutMs: 2_000, restCalls: 1000 };
 
 const start = () => createTestBankql({ bankUrl: bank.url, limits });
 
-test('cuts what is late, and the rest is answered', async () => {
+test('a read that is late is BANK_TIMEOUT, and the other fields are answered', async () => {
   bank.behave(byLine(bank, { branches }));
   await using bankql = await start();
   const started = performance.now();
@@ -39,7 +39,7 @@ test('cuts what is late, and the rest is answered', async () => {
   await expect.poll(bank.open).toBe(1);
 });
 
-test('is one for all levels of a query: what comes after its end is not asked for', async () => {
+test('one time limit holds for all levels of a query', async () => {
   const owners = Array.from({ length: 3 }, (_, nth) => `"o${nth}"`).join();
   const account = `{"accounts":[{"id":"a","label":"l","balance":{"amount":1},"owners":[${owners}]}]}`;
   bank.behave(byLine(bank, { '/accounts/a/': later(150, reply(200, account)), customers: hang }));
@@ -54,7 +54,7 @@ test('is one for all levels of a query: what comes after its end is not asked fo
 test.each([
   ['a write', putCustomer, 'customers', '{"legal_name":"C"}'],
   ['a payment', pay, 'make-transaction', '{}'],
-])('does not cut %s, only what is read after it', async (_, field, path, body) => {
+])('%s that has begun is not cut off; a read after it is', async (_, field, path, body) => {
   bank.behave(byLine(bank, { [path]: later(limits.timeoutMs + 100, reply(200, body)), branches }));
   await using bankql = await start();
   const rest =

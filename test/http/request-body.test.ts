@@ -66,15 +66,15 @@ test.each([
   ['['.repeat(50_000) + ']'.repeat(50_000), 'is more than 32 levels deep'],
   [`[${'"",'.repeat(4000)}""]`, 'has more than 4000 parts'],
   [`{${Array.from({ length: 4001 }, (_, at) => `"${at}":0`)}}`, 'has more than 4000 parts'],
-])('%#: is refused', (text, problem) => {
+])('an invalid body is refused: %#', (text, problem) => {
   expect(() => parse(text)).toThrow(`The body ${problem}.`);
 });
 
-test('a byte order mark is dropped in front of a body only', () => {
+test('a byte order mark is dropped only at the beginning of a body', () => {
   expect(parse('\ufeff{"a":"\ufeffb"}')).toEqual({ a: '\ufeffb' });
 });
 
-test('of two members, or parameters, with one name the last counts', () => {
+test('the last of two members or parameters with one name counts', () => {
   expect(parse('{"a":1,"b":{"c":1,"c":2},"\\u0061":2}')).toEqual({ a: 2, b: { c: 2 } });
   expect(parseUrlParams('/graphql?query=1&query=2&variables={"a":1,"a":2}')).toEqual({
     query: '2',
@@ -82,7 +82,7 @@ test('of two members, or parameters, with one name the last counts', () => {
   });
 });
 
-test('bytes that are no UTF-8 are refused', () => {
+test('bytes that are not UTF-8 are refused', () => {
   expect(() => parseBodyParams(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('The body is not JSON in UTF-8.');
   for (const bytes of ['%ff', '%C3', '%c3%28', '%ED%A0%80'])
     expect(() => parseUrlParams(`/graphql?query=${bytes}`)).toThrow('The query of the URL is not UTF-8.');
@@ -90,7 +90,7 @@ test('bytes that are no UTF-8 are refused', () => {
   expect(parseUrlParams('/graphql?query=%EF%BF%BD 100%')).toEqual({ query: '\uFFFD 100%' });
 });
 
-test('a URL asks by its query', () => {
+test('the query of a URL has the parameters of the request', () => {
   const variables = encodeURIComponent('{"n":1}');
   expect(
     parseUrlParams(`/graphql?query=%7B+a+%7D&operationName=&variables=${variables}&documentId=x`),
@@ -118,7 +118,7 @@ test('an invalid body is not echoed', async () => {
 });
 
 describe('the header Accept', () => {
-  test('a comma, a semicolon and an escaped quote within quotes part nothing', () => {
+  test('may have commas, semicolons and escaped quotes within quotes', () => {
     const [first, second, ...others] = mediaRanges(
       String.raw`Text/HTML; A="x, text/plain;q=0 \" y";q=0.25 , image/png`,
     );
@@ -133,7 +133,7 @@ describe('the header Accept', () => {
     ['\\"', '\\"'],
     ['a letter,', 'a letter;'],
     ['";', '",'],
-  ])('takes time as its length does, whatever is in it: %s', (one, other) => {
+  ])('is read in linear time: %s', (one, other) => {
     const startedAt = performance.now();
     const [ones, others] = [one, other].map((piece) => piece.repeat(200_000 / piece.length));
     for (const text of [`${ones}`, `${others}`, `"${ones}`]) mediaRanges(text);
@@ -154,7 +154,7 @@ describe('an encoded body', () => {
     'identity, br',
     'canary',
     'identity br',
-  ])('in %s is refused unread: the error names the remedy, and repeats nothing', async (encoding) => {
+  ])('in %s is refused without being read; the error names the remedy', async (encoding) => {
     for (const accept of ['application/json', 'text/event-stream']) {
       const headers = { ...json, Accept: accept, 'Content-Encoding': encoding };
       const answer = await send({ headers, body: gzipSync(branches) });
@@ -174,10 +174,13 @@ describe('an encoded body', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  test.each(['identity', 'Identity', 'identity, identity', ''])('as %j is one as it is', async (encoding) => {
-    const answer = await send({ headers: { ...json, 'Content-Encoding': encoding }, body: branches });
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"totalCount":0')]);
-  });
+  test.each(['identity', 'Identity', 'identity, identity', ''])(
+    'with the Content-Encoding %j counts as not encoded',
+    async (encoding) => {
+      const answer = await send({ headers: { ...json, 'Content-Encoding': encoding }, body: branches });
+      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"totalCount":0')]);
+    },
+  );
 });
 
 describe('a body in UTF-16', () => {
@@ -200,7 +203,7 @@ describe('a body in UTF-16', () => {
   });
 });
 
-describe('a body that is too long is refused, and the answer says that the connection closes', () => {
+describe('a body that is too long is refused, and the connection is closed', () => {
   const chunk = `2710\r\n${'x'.repeat(10_000)}\r\n`;
   const tooLong = /^HTTP\/1\.1 413 [\s\S]*\r\nConnection: close\r\n/i;
 
@@ -227,7 +230,7 @@ describe('a body that is too long is refused, and the answer says that the conne
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  test('one that is as long as it may be is not, and the connection stays', async () => {
+  test('a body of the greatest length is accepted, and the connection stays', async () => {
     const text = query.padEnd(100_000);
     const socket = connectTo(fixture.url);
     for (const body of [
@@ -245,7 +248,7 @@ describe('a body that is too long is refused, and the answer says that the conne
 describe('a caller who is refused before the body was read', () => {
   const refused = `${post}Auth-ID: a\r\nAuth-ID: b\r\n`;
 
-  test('keeps the connection: what comes of the body is dropped, and the next request is answered', async () => {
+  test('keeps the connection: the body is dropped, and the next request is answered', async () => {
     const socket = connectTo(fixture.url);
     socket.write(`${refused}Content-Length: 50000\r\n\r\n${'x'.repeat(20_000)}`);
     const [first] = await once(socket, 'data');
@@ -256,14 +259,14 @@ describe('a caller who is refused before the body was read', () => {
     socket.destroy();
   });
 
-  test('loses it where the body comes in chunks, and is told so', async () => {
+  test('loses the connection if the body comes in chunks', async () => {
     expect(await raw(`${refused}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`)).toMatch(
       /^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n/i,
     );
   });
 });
 
-describe('a client that asks before it sends its body', () => {
+describe('a client with `Expect: 100-continue`', () => {
   const asks = (headers: string) =>
     `POST /graphql HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n${headers}\r\n\r\n`;
 

@@ -6,7 +6,7 @@ import { lateBy } from '../support/waits.ts';
 
 /** Promise 19: a server that stops loses no request. connection.test.ts tests the connections of a drain. */
 
-test('an answer that is still being written when the server stops arrives whole', async () => {
+test('an answer that is being written when the server stops arrives complete', async () => {
   await using fixture = await startServerFixture({ bankOptions: { maxBodyBytes: 20_000_000 } });
   const name = 'x'.repeat(1000);
   fixture.bank.otherwise({
@@ -27,7 +27,7 @@ test('an answer that is still being written when the server stops arrives whole'
   await stopped;
 });
 
-test('/ready says so before the server stops to listen', async () => {
+test('/ready is 503 during the drain delay, while the server still accepts requests', async () => {
   await using fixture = await startServerFixture({ drainDelayMs: 2000 });
   const stopped = fixture.server.close();
   const refused = await fetch(`${fixture.server.url}/ready`);

@@ -33,7 +33,7 @@ function startRequest(work: Promise<void>) {
   return { told, reject };
 }
 
-test('an error that nobody caught is logged while its request is worked for, also where its client has left', async () => {
+test('an uncaught error is logged while its request is in progress', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { told, reject } = startRequest(promise);
   expect(await reject('one')).toBe(true);
@@ -45,14 +45,14 @@ test('an error that nobody caught is logged while its request is worked for, als
   expect(told).toEqual(['logged one', 'failed two']);
 });
 
-test('it fails a request whose work has ended', async () => {
+test('an uncaught error after the end of its request fails the request', async () => {
   const { told, reject } = startRequest(Promise.resolve());
   await turns();
   expect(await reject('one')).toBe(true);
   expect(told).toEqual(['failed one']);
 });
 
-test('whoever rejects fails the request, and no error belongs to one where there is none', async () => {
+test('a request whose work rejects fails, and an error outside of a request belongs to none', async () => {
   const { told } = startRequest(Promise.reject('work'));
   await turns();
   expect(told).toEqual(['failed work']);
