@@ -18,13 +18,7 @@ import { RefusedReads } from './refused-reads.ts';
 import type { CallReport, TraceCall } from './report.ts';
 import { bodyOf, type CallInput, pathOf } from './request.ts';
 import { RetryBudget } from './retry.ts';
-import {
-  Reader,
-  type ReadLimits,
-  type ReadResult,
-  SharedReads,
-  type SharedReadsOptions,
-} from './shared-reads.ts';
+import { type Admit, Reader, type ReadResult, SharedReads, type SharedReadsOptions } from './shared-reads.ts';
 import type { CallServices, Target } from './target.ts';
 import { UpdateQueue } from './update-queue.ts';
 
@@ -54,11 +48,6 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
-/** The result of a read. It may be shared with others, and must not be changed. */
-export interface BankRead<T> extends ReadResult {
-  readonly answer: T;
-}
-
 /** The answer to a write. */
 interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> {
   readonly answer: T | null;
@@ -68,38 +57,20 @@ interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> 
 export interface BankClient {
   /** Checks a call and creates its request, without sending it. Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS. */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
-  /**
-   * Takes a call from its caller's rate limit; null if there is no limit. Reads and writes do it themselves, also if a read is
-   * answered by a shared call or the cache, or stopped by the breaker; a payment has to do it before it begins. A retry costs nothing.
-   * Errors: RATE_LIMITED; the call may not be made.
-   */
-  readonly admit: ((call: Call) => Promise<void>) | null;
+  /** For a payment, before it begins. Reads and writes take their calls from the rate limit themselves, also reads that need no call. */
+  readonly admit: Admit;
   /**
    * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written, and may throw
    * to prevent that.
    * Errors: TransportFailure.
    */
   send(call: Call, options?: { readonly beforeStart?: (() => void) | undefined }): Promise<HttpResponse>;
-  /**
-   * Reads, and checks the answer.
-   * Shape:  the answer as in contract/.
-   * Errors: BankqlError with any code of the bank's; MISSING_CREDENTIALS; those of `admit`.
-   */
-  read<T extends Operation & { readonly kind: 'read' }>(
-    operation: T,
-    input: CallInput<T>,
-    limits?: ReadLimits,
-  ): Promise<BankRead<Answer<T>>>;
-  /** Like `read`, but returns only the answer. */
-  readAnswer<T extends Operation & { readonly kind: 'read' }>(
-    operation: T,
-    input: CallInput<T>,
-    limits?: ReadLimits,
-  ): Promise<Answer<T>>;
+  /** Makes the reads: `reads.read(call, …)`. */
+  readonly reads: Pick<SharedReads, 'read'>;
   /**
    * Writes once, even if the caller disconnects, and checks the answer.
    * Shape:  the answer as in contract/, null if the bank answered with no more than its status, and the rest as of reads.
-   * Errors: as `read`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
+   * Errors: as of reads, and those of `prepare`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
    */
   write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
@@ -156,7 +127,13 @@ export function createBankClient(options: BankOptions): BankClient {
     onChange: options.onBreaker,
   });
   const lanes = createLanes({ ...options, origin });
-  const reads = new SharedReads(options);
+  const { callers = new Callers(), rateLimiter = null } = options;
+  async function admitCall({ operation, credentials }: Call): Promise<void> {
+    const retryAfter = (await rateLimiter?.take(credentials.caller)) ?? 0;
+    if (retryAfter > 0) throw usedUp(operation, retryAfter);
+  }
+  const admit: Admit = rateLimiter === null ? null : admitCall;
+  const reads = new SharedReads(options, admit);
   const services: CallServices = {
     origin,
     prefix: pathname.replace(/\/+$/, ''),
@@ -175,13 +152,6 @@ export function createBankClient(options: BankOptions): BankClient {
     }),
   );
   const updates = new UpdateQueue();
-  const { callers = new Callers(), rateLimiter = null } = options;
-
-  async function admitCall({ operation, credentials }: Call): Promise<void> {
-    const retryAfter = (await rateLimiter?.take(credentials.caller)) ?? 0;
-    if (retryAfter > 0) throw usedUp(operation, retryAfter);
-  }
-  const admit = rateLimiter === null ? null : admitCall;
 
   function prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T> {
     const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
@@ -225,31 +195,11 @@ export function createBankClient(options: BankOptions): BankClient {
     }
   };
 
-  /** Reads are identified by their request, so the answer has this operation's type. */
-  function read<T extends Operation & { readonly kind: 'read' }>(
-    operation: T,
-    input: CallInput<T>,
-    limits: ReadLimits,
-    wanted: 'answer' | 'result',
-  ) {
-    try {
-      const call = prepare(operation, input);
-      const answer =
-        admit === null
-          ? reads.read(call, limits, wanted)
-          : admit(call).then(() => reads.read(call, limits, wanted));
-      return answer as Promise<never>;
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
   return {
     prepare,
     admit,
     send,
-    read: (operation, input, limits = {}) => read(operation, input, limits, 'result'),
-    readAnswer: (operation, input, limits = {}) => read(operation, input, limits, 'answer'),
+    reads,
 
     async write(operation, input) {
       const call = prepare(operation, input);

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { Caller } from '../load/callers.ts';
 import { parsedTimes } from '../load/capacity.ts';
@@ -65,6 +66,17 @@ export interface ReadResult {
   readonly isValid: boolean;
 }
 
+/** A read's result with the type of its operation's answer. */
+export interface BankRead<T> extends ReadResult {
+  readonly answer: T;
+}
+
+/**
+ * Takes a call from its caller's rate limit; null if there is no limit. A retry costs nothing.
+ * Errors: RATE_LIMITED; the call may not be made.
+ */
+export type Admit = ((call: Call) => Promise<void>) | null;
+
 /** Errors of an unavailable bank, for which a stale answer may be served. */
 const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED']);
 
@@ -96,15 +108,17 @@ interface CachedRead {
  */
 export class SharedReads {
   readonly #options: SharedReadsOptions;
+  readonly #admit: Admit;
   readonly #cache: LRUCache<string, CachedRead> | null;
   /** The calls that further readers may share, by key. */
   readonly #open = new Map<string, Call>();
   /** The bytes of all answers that are not parsed yet. */
   #arriving = 0;
 
-  constructor(options: SharedReadsOptions) {
+  constructor(options: SharedReadsOptions, admit: Admit = null) {
     const { publicCacheTtlMs, publicCacheBytes } = options;
     this.#options = options;
+    this.#admit = admit;
     this.#cache =
       publicCacheTtlMs === 0
         ? null
@@ -116,9 +130,23 @@ export class SharedReads {
 
   /**
    * The answer to a read: from the cache, from the same read in flight, or from this call, which then begins. `wanted`: the
-   * answer alone, or the whole result. Errors: those of the call, and those of a reader that gives up.
+   * answer alone, or the whole result.
+   * Shape:  the answer as in contract/.
+   * Errors: BankqlError with any code of the bank's; those of `Admit`, and those of a reader that gives up.
    */
+  read<T extends Operation>(call: Call<T>, limits: ReadLimits, wanted: 'answer'): Promise<Answer<T>>;
+  read<T extends Operation>(
+    call: Call<T>,
+    limits: ReadLimits,
+    wanted: 'result',
+  ): Promise<BankRead<Answer<T>>>;
   read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
+    const admitted = this.#admit?.(call);
+    if (admitted !== undefined) return admitted.then(() => this.#read(call, limits, wanted));
+    return this.#read(call, limits, wanted);
+  }
+
+  #read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
     const { operationDeadline } = limits;
     // A read that keeps all digits is for an update.
     const unshared = call.keepDigits || limits.unshared === true;

@@ -1,10 +1,10 @@
 import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePathAsArray } from 'graphql';
+import type { CallOutcome } from '../bank/call-observer.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { knownResolver, sameAs } from '../executor/known-resolvers.ts';
 import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentService } from '../payments/service.ts';
-import type { CallOutcome } from '../schema/bank-session.ts';
 import { RequestError } from './errors.ts';
 import { withFields } from './map-fields.ts';
 

@@ -1,6 +1,10 @@
 import DataLoader from 'dataloader';
+import { type CallObserver, observedRead } from '../bank/call-observer.ts';
+import type { BankClient } from '../bank/client.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import { validateBankId } from '../bank/ids.ts';
 import { readKey } from '../bank/request.ts';
+import type { ReadLimits } from '../bank/shared-reads.ts';
 import type { getBranches } from '../contract/branch.ts';
 import type { getCustomer } from '../contract/customer.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
@@ -34,23 +38,20 @@ export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
 /** The request of a read to its loader. */
-export interface WantedRead<T extends ReadableOperation = ReadableOperation> {
+interface WantedRead<T extends ReadableOperation = ReadableOperation> {
   readonly operation: T;
   readonly wanted: Wanted<T>;
   /** Identifies the read in its GraphQL operation, and is made once: the path of a read without a body, if its ids are valid. */
   readonly key: string;
-  /** Whether the read is for an update: it bypasses every cache, and its numbers keep all digits. */
-  readonly isForUpdate: boolean;
 }
 
-/** Makes the reads of the loaders for one caller (schema/bank-session.ts). */
-export interface LoaderSession {
-  /** Is notified of each request, whether or not it causes a read; null if there is no observer. */
-  readonly observer: { requested(operation: Operation, key: string): void } | null;
+/** The caller of the loaders' reads, and the limits of their operation (schema/bank-session.ts). */
+export interface LoaderSession extends ReadLimits {
+  readonly bank: Pick<BankClient, 'prepare' | 'reads'>;
+  readonly credentials: Credentials;
+  readonly observer: CallObserver | null;
   /** Called at once for each read that is needed. Returns an error if the read may not be made. */
   admit(operation: Operation): Error | null;
-  /** Errors: those of the read; it never throws. */
-  read<T extends ReadableOperation>(read: WantedRead<T>): Promise<Answer<T>>;
 }
 
 /** The reads of one bank operation during one GraphQL operation. */
@@ -79,7 +80,7 @@ class ReadLoader<T extends ReadableOperation> implements Loader<T> {
     const refusal = session.admit(operation);
     const answer = (
       refusal === null
-        ? batches.load({ operation, wanted, key, isForUpdate } as unknown as WantedRead)
+        ? batches.load({ operation, wanted, key } as unknown as WantedRead)
         : Promise.reject(refusal)
     ) as Promise<Answer<T>>;
     known.set(key, answer);
@@ -104,7 +105,7 @@ class OperationLoaders {
   readonly known = new Map<string, Promise<unknown>>();
   // DataLoader resolves each key with its promise, so no read waits for another. Its types do not express this.
   readonly batches = new DataLoader<WantedRead, unknown>(
-    (batch) => Promise.resolve(batch.map((read) => this.session.read(read))),
+    (batch) => Promise.resolve(batch.map((read) => this.#read(read))),
     { cache: false },
   );
   readonly #made: unknown[] = [];
@@ -122,6 +123,25 @@ class OperationLoaders {
   constructor(session: LoaderSession, isForUpdate: boolean) {
     this.session = session;
     this.isForUpdate = isForUpdate;
+  }
+
+  /** Makes a read that was admitted; never throws. Errors: those of SharedReads.read and BankClient.prepare. */
+  #read({ operation, wanted, key }: WantedRead): Promise<unknown> {
+    const { session } = this;
+    const { bank, credentials, observer } = session;
+    try {
+      const call = bank.prepare(operation, {
+        ids: wanted,
+        path: operation.body === null && key.startsWith('/') ? key : undefined,
+        body: bodyIn(operation, wanted),
+        credentials,
+        keepDigits: this.isForUpdate,
+      });
+      if (observer === null) return bank.reads.read(call, session, 'answer');
+      return observedRead(bank.reads, call, session, observer.began(operation, key));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 }
 

@@ -1,19 +1,12 @@
 import type { Drift } from '../bank/answer.ts';
+import { type CallObserver, failedOutcome } from '../bank/call-observer.ts';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/operation-deadline.ts';
-import type { CallInput } from '../bank/request.ts';
-import type { ReadBudget, ReadLimits, ReadSource, SharedSource } from '../bank/shared-reads.ts';
+import type { ReadBudget, SharedSource } from '../bank/shared-reads.ts';
 import type { Answer, Body, Operation, OwnIds } from '../contract/operation.ts';
-import { BankqlError, detailsOf } from '../errors.ts';
-import {
-  bodyIn,
-  createLoaders,
-  type LoaderSession,
-  type Loaders,
-  type ReadableOperation,
-  type WantedRead,
-} from '../loaders/loaders.ts';
+import { BankqlError } from '../errors.ts';
+import { createLoaders, type LoaderSession, type Loaders } from '../loaders/loaders.ts';
 
 /** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
@@ -30,24 +23,6 @@ export interface OperationLimits {
 export interface StaleAnswer {
   readonly operation: string;
   readonly ageSeconds: number;
-}
-
-/** Observes an operation's calls, for the explanation (graphql/explain-calls.ts). Its methods must not throw. */
-interface CallObserver {
-  /** A field requests the record or list with this key; an earlier field may have requested it too. */
-  readonly requested: (operation: Operation, key: string) => void;
-  /** A call begins. Shape: a function to be called with its outcome. */
-  began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
-}
-
-/** The known facts about the outcome of a call. */
-export interface CallOutcome {
-  readonly source: ReadSource;
-  readonly status: number | null;
-  readonly bytes: number | null;
-  readonly trackId: string | null;
-  /** The error code of the call. */
-  readonly code: string | null;
 }
 
 /** Counts the reads of an operation that needed no call of their own, by source. */
@@ -73,22 +48,28 @@ interface BankSessionOptions {
  * The bank with one caller's credentials during one GraphQL operation. It makes the reads of the operation's loaders, and limits
  * their time, their number, and the memory for their answers.
  */
-export class BankSession implements LoaderSession, ReadLimits {
+export class BankSession implements LoaderSession {
   /** The stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
+  readonly bank: BankClient;
+  readonly credentials: Credentials;
   readonly operationDeadline: OperationDeadline;
   readonly readBudget: ReadBudget | null;
   readonly observer: CallObserver | null;
   /** After a write, reads are not shared any more. */
   unshared = false;
-  readonly #options: BankSessionOptions;
+  readonly #limits: OperationLimits;
+  readonly #usage: ReadUsage | undefined;
   #calls = 0;
   #isPublic = true;
   #loaders: Loaders | null = null;
   #drifted: Set<object> | null = null;
 
   constructor(options: BankSessionOptions) {
-    this.#options = options;
+    this.#limits = options.limits;
+    this.#usage = options.usage;
+    this.bank = options.bank;
+    this.credentials = options.credentials;
     this.operationDeadline = new OperationDeadline({ deadline: options.endsAt, signal: options.signal });
     this.readBudget = options.readBudget ?? null;
     this.observer = options.observer ?? null;
@@ -105,7 +86,7 @@ export class BankSession implements LoaderSession, ReadLimits {
    * calls of existing records, so half of the calls are reserved for these.
    */
   get hasEarlyCalls(): boolean {
-    return this.#calls * 2 < this.#options.limits.restCalls;
+    return this.#calls * 2 < this.#limits.restCalls;
   }
 
   /** Cancels the reads in flight, because their results are not needed any more. Writes continue. */
@@ -128,12 +109,12 @@ export class BankSession implements LoaderSession, ReadLimits {
     this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
-    this.#options.bank.noteDrift(drift);
+    this.bank.noteDrift(drift);
   }
 
   /** Errors: CALL_BUDGET_EXCEEDED if the operation made all its calls before its payment, which then is not sent. */
   checkPayment(operation: Operation): void {
-    const { restCalls } = this.#options.limits;
+    const { restCalls } = this.#limits;
     if (this.#calls >= restCalls)
       throw new BankqlError(
         'CALL_BUDGET_EXCEEDED',
@@ -157,8 +138,8 @@ export class BankSession implements LoaderSession, ReadLimits {
     ids: OwnIds<T>,
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials, limits } = this.#options;
-    if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
+    const { bank, credentials } = this;
+    if (this.#calls++ >= this.#limits.restCalls) throw this.#tooManyCalls(operation);
     const ended = this.observer?.began(operation, null);
     try {
       const { answer, trackId, status, bytes } = await bank.write(operation, {
@@ -190,7 +171,7 @@ export class BankSession implements LoaderSession, ReadLimits {
     ids: OwnIds<T>,
     bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T>>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials } = this.#options;
+    const { bank, credentials } = this;
     const call = bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     try {
@@ -218,66 +199,22 @@ export class BankSession implements LoaderSession, ReadLimits {
 
   /** Counts a read when it is asked for, before its batch: early reads are those of the same moment. */
   admit(operation: Operation): Error | null {
-    return this.#calls++ < this.#options.limits.restCalls ? null : this.#tooManyCalls(operation);
-  }
-
-  /** Makes a read that was admitted; never throws. Errors: those of BankClient.read. */
-  read<T extends ReadableOperation>(read: WantedRead<T>): Promise<Answer<T>> {
-    const { operation, wanted, key, isForUpdate } = read;
-    const { bank, credentials } = this.#options;
     if (operation.audience === 'caller') this.#isPublic = false;
-    const input = {
-      ids: wanted,
-      path: operation.body === null && key.startsWith('/') ? key : undefined,
-      body: bodyIn(operation, wanted),
-      credentials,
-      keepDigits: isForUpdate,
-    };
-    return this.observer === null
-      ? bank.readAnswer(operation, input, this)
-      : this.#observedRead(operation, input, this.observer.began(operation, key));
-  }
-
-  async #observedRead<T extends ReadableOperation>(
-    operation: T,
-    input: CallInput<T>,
-    ended: (outcome: CallOutcome) => void,
-  ): Promise<Answer<T>> {
-    let source: ReadSource = 'bank';
-    const { operationDeadline, readBudget, unshared } = this;
-    const onSource: BankSession['onSource'] = (actual, ...more) => {
-      source = actual;
-      this.onSource(actual, ...more);
-    };
-    try {
-      const limits = { operationDeadline, readBudget, unshared, onSource };
-      const { answer, status, bytes, trackId } = await this.#options.bank.read(operation, input, limits);
-      ended({ source, status, bytes, trackId, code: null });
-      return answer;
-    } catch (error) {
-      ended({ ...failedOutcome(error), source });
-      throw error;
-    }
+    return this.#calls++ < this.#limits.restCalls ? null : this.#tooManyCalls(operation);
   }
 
   /** Called when a read was answered without a call of its own. */
   onSource(source: SharedSource, operation: string, ageMs: number): void {
-    const { usage } = this.#options;
-    if (usage !== undefined) usage[source]++;
+    if (this.#usage !== undefined) this.#usage[source]++;
     if (source === 'stale') this.stale.push({ operation, ageSeconds: Math.round(ageMs / 1000) });
   }
 
   #tooManyCalls({ id }: Operation): BankqlError {
-    const { restCalls } = this.#options.limits;
+    const { restCalls } = this.#limits;
     return new BankqlError(
       'CALL_BUDGET_EXCEEDED',
       `This operation asks for more than ${restCalls} REST calls; ask for less at a time.`,
       { operation: id },
     );
   }
-}
-
-function failedOutcome(error: unknown): CallOutcome {
-  const { status, trackId, code } = detailsOf(error);
-  return { source: 'bank', status: status ?? null, bytes: null, trackId: trackId ?? null, code };
 }

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
 import { BankqlError } from '../../src/errors.ts';
-import { bodyIn, createLoaders, type LoaderSession, type Loaders } from '../../src/loaders/loaders.ts';
+import { createLoaders, type LoaderSession, type Loaders } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { branchOf } from '../support/records.ts';
@@ -29,10 +29,12 @@ describe('loaders', () => {
 
   /** The bank with the credentials of one caller. */
   const session: LoaderSession = {
+    get bank() {
+      return client;
+    },
+    credentials: canaries,
     observer: null,
     admit: () => null,
-    read: ({ operation, wanted }) =>
-      client.readAnswer(operation, { ids: wanted, body: bodyIn(operation, wanted), credentials: canaries }),
   };
 
   /** The loader of an operation, by the rule for their names: the operation's id without `get`. */
@@ -168,12 +170,18 @@ describe('what is read already', () => {
     const reads: string[] = [];
     const late = Promise.withResolvers<never>();
     const loaders = createLoaders({
+      bank: {
+        prepare: (_operation: unknown, { ids }: { readonly ids: unknown }) => ids,
+        reads: {
+          read({ customerId }: { readonly customerId: string }) {
+            reads.push(customerId);
+            return customerId === 'late' ? late.promise : Promise.resolve({ legal_name: customerId });
+          },
+        },
+      },
+      credentials: canaries,
       observer: null,
       admit: () => null,
-      read({ wanted: { customerId } }: { readonly wanted: { readonly customerId: string } }) {
-        reads.push(customerId);
-        return customerId === 'late' ? late.promise : Promise.resolve({ legal_name: customerId });
-      },
     } as unknown as LoaderSession);
     const read = loaders.customer.load({ bankId, customerId: 'c' });
     expect(await read).toEqual({ legal_name: 'c' });

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { type BankClient, type BankOptions, type BankRead, createBankClient } from '../../src/bank/client.ts';
+import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { CallInput } from '../../src/bank/request.ts';
-import type { ReadLimits } from '../../src/bank/shared-reads.ts';
+import type { BankRead, ReadLimits } from '../../src/bank/shared-reads.ts';
 import type { Answer, Operation } from '../../src/contract/operation.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { bankDefaults } from './bankql.ts';
@@ -49,9 +49,9 @@ export async function failedCall(sample: SampleCall, client: BankClient) {
 }
 
 /** A read of a record by its ids. */
-export const readFrom = <T extends Operation & { readonly kind: 'read' }>(
+export const readFrom = async <T extends Operation & { readonly kind: 'read' }>(
   client: BankClient,
   operation: T,
   input: CallInput<T>,
-  limits?: ReadLimits,
-): Promise<BankRead<Answer<T>>> => client.read(operation, input, limits);
+  limits: ReadLimits = {},
+): Promise<BankRead<Answer<T>>> => client.reads.read(client.prepare(operation, input), limits, 'result');

@@ -89,10 +89,12 @@ export const createTestHolder = () => ({
 /** A bank whose answers are frozen. Reads share them (shared-reads.ts), so a change would affect other readers. */
 const frozenAnswers = (bank: BankClient): BankClient => ({
   ...bank,
-  async read(operation, input, limits) {
-    const read = await bank.read(operation, input, limits);
-    freeze(read.answer);
-    return read;
+  reads: {
+    async read(call, limits, wanted) {
+      const read = await bank.reads.read(call, limits, wanted as 'result');
+      freeze(read);
+      return read;
+    },
   },
 });
 

@@ -54,7 +54,8 @@ function sampleOf(operation: Operation, wire: Wire): SampleCall {
     operation,
     prepare: (bank, ...given) => bank.prepare(operation, inputOf(given)),
     async run(bank, ...given) {
-      if (isOf('read', operation)) return bank.read(operation, inputOf(given));
+      if (isOf('read', operation))
+        return bank.reads.read(bank.prepare(operation, inputOf(given)), {}, 'result');
       if (isOf('write', operation)) return bank.write(operation, inputOf(given));
       const call = bank.prepare(operation, inputOf(given));
       const reply = await bank.send(call);
