@@ -7,7 +7,7 @@ import { schemaOf } from '../support/both-executors.ts';
 import { mergedData } from '../support/incremental-client.ts';
 
 /**
- * Fragments with @defer, beyond the comparisons of differential.test.ts: which fields are executed, when, and in which result
+ * Fragments with @defer, beyond the comparisons of same-as-graphql.test.ts: which fields are executed, when, and in which result
  * they are delivered.
  */
 

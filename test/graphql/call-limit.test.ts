@@ -34,6 +34,12 @@ describe('the calls of an operation', () => {
       ['bank.c3', 'CALL_BUDGET_EXCEEDED'],
       ['bank.c4', 'CALL_BUDGET_EXCEEDED'],
     ]);
+    expect(errors?.[0]).toMatchObject({
+      message: expect.stringContaining('3 REST calls'),
+      extensions: { operation: 'getCustomer', retryable: false },
+    });
+    // The next operation has a new budget.
+    expect(await outcomeOf(limited, customers(3, 'email'))).toEqual(answered(3));
   });
 
   test('are none for links whose ids answer, and for arguments that are refused', async () => {
@@ -80,7 +86,7 @@ describe('the calls of an operation', () => {
     expect(limited.bank.calls.length).toBeLessThanOrEqual(6);
   });
 
-  test('are not exceeded by a hundred nodes', async () => {
+  test('are limited for a hundred nodes too', async () => {
     await using limited = await startLimited();
     const ids = Array.from({ length: 100 }, (_, index) => encodeGlobalId('Customer', `["BANK","C${index}"]`));
     const document = 'query($ids: [ID!]!) { nodes(ids: $ids) { ... on Customer { email } } }';

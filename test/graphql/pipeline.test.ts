@@ -15,5 +15,5 @@ describe('with a plugin', async () => {
   await import('./one-payment-rule.test.ts');
   await import('./persisted-documents.test.ts');
   await import('../http/errors-page.test.ts');
-  await import('../http/handle.test.ts');
+  await import('../http/post-and-get.test.ts');
 });

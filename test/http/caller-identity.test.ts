@@ -48,7 +48,7 @@ test.each([
   ['the operator’s', false],
   ['the operator’s', true],
 ])(
-  'two requests of a peer are one caller’s exactly if their credentials are; key %s, proven %s',
+  'two requests from one address belong to one caller exactly if their credentials are equal; key %s, proven %s',
   (key, areProven) => {
     const identify = authenticateByHeaders(key, areProven);
     /** The identity that is counted, and the credentials that the bank receives; null if the request is refused. */
@@ -83,13 +83,13 @@ describe('who is counted as one caller', () => {
   const identityOf = (rawHeaders: string[], peer: string, areProven: boolean) =>
     (authenticateByHeaders(null, areProven)({ url: '/', rawHeaders }, peer) as Credentials).identity;
 
-  test('a name that a proxy vouches for is one caller, wherever it comes from', () => {
+  test('a name that a proxy has verified is one caller at every address', () => {
     const [one, other] = ['peer 1', 'peer 2'].map((peer) => identityOf(complete, peer, true));
     expect(one).toEqual(other);
     expect(one?.group).toBe(one?.name);
   });
 
-  test('an unverified name counts for its network address, and uses up nothing of its owner’s', () => {
+  test('an unverified name counts for its network address, not for the owner of the name', () => {
     const [one, other] = ['peer 1', 'peer 2'].map((peer) => identityOf(complete, peer, false));
     expect(one?.name).not.toBe(other?.name);
     expect([one?.group, other?.group]).toEqual(['peer 1', 'peer 2']);
@@ -98,7 +98,7 @@ describe('who is counted as one caller', () => {
     expect(invented?.group).toBe(one?.group);
   });
 
-  test('no unverified name can be spelled like a verified one', () => {
+  test('an unverified name never equals a verified one', () => {
     const proven = identityOf(complete, 'peer 1', true)?.name ?? '';
     const spelled = identityOf(['Auth-ID', proven.replaceAll('\n', ' ')], 'peer 1', false);
     expect(spelled?.name.startsWith('claim ')).toBe(true);
@@ -106,7 +106,7 @@ describe('who is counted as one caller', () => {
   });
 });
 
-test('every spelling of a token is the same caller’s', () => {
+test('all spellings of the header of a token identify the same caller', () => {
   const token = 'e30.YQ.AQ';
   const written = [
     ['Authorization', `Bearer ${token}`],
@@ -122,11 +122,11 @@ test.each([
   ['another scheme', ['Basic e30.YQ.AQ']],
   ['two headers', ['Bearer e30.YQ.AQ', 'Bearer e30.YQ.AQ']],
   ['8,193 characters', [`Bearer ${'a'.repeat(8193)}`]],
-])('a token with %s is one that no key fits', (_what, values) => {
+])('an Authorization header with %s is an invalid token', (_what, values) => {
   expect(bearerToken({ rawHeaders: values.flatMap((value) => ['Authorization', value]) })).toBe('');
 });
 
-test('a token is what it signs: no other spelling of its signature is another caller, nor a token', () => {
+test('another spelling of the signature of a token is refused', () => {
   const [signed, signature] = ['e30.YQ', `${'A'.repeat(83)}-_g`];
   const of = (token: string) => ({ url: '/graphql', rawHeaders: ['Authorization', `Bearer ${token}`] });
   expect(bearerToken(of(`${signed}.${signature}`))).toBe(`${signed}.${signature}`);

@@ -9,6 +9,7 @@ import { Capacity } from '../../src/load/capacity.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { clock } from '../support/monotonic-clock.ts';
 import { answerTo, connectTo } from '../support/requests.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
 /** How answers announce the end of their connection, and when it ends. */
@@ -52,7 +53,7 @@ async function startServer() {
 const kept = { connection: 'keep-alive', isReused: true };
 const ended = { connection: 'close', isReused: true };
 
-test('an answer that was under way when the drain began says that its connection ends', async () => {
+test('an answer in progress when the drain begins announces the end of its connection', async () => {
   const { listening, hasArrived, release } = await startServer();
   using client = createClient(listening.url);
   expect(await client.ask('/')).toEqual({ ...kept, isReused: false });
@@ -67,7 +68,7 @@ test('an answer that was under way when the drain began says that its connection
   expect(await client.ask('/')).toBe('ECONNREFUSED');
 });
 
-test('a kept connection that is idle may be used once more where it is given the time, and nobody new is taken', async () => {
+test('an idle connection may be used once more during the delay of a stop, and no new connection is accepted', async () => {
   const { listening } = await startServer();
   using client = createClient(listening.url);
   using late = createClient(listening.url);
@@ -79,7 +80,7 @@ test('a kept connection that is idle may be used once more where it is given the
   await closed;
 });
 
-test('without that time idle connections end at once', async () => {
+test('idle connections end at once if a stop has no delay', async () => {
   const { listening } = await startServer();
   using client = createClient(listening.url);
   await client.ask('/');
@@ -87,7 +88,7 @@ test('without that time idle connections end at once', async () => {
   expect(await client.ask('/')).toMatch(/ECONNREFUSED|ECONNRESET/);
 });
 
-test('an answer ends outside of its request’s context, which the timer of the idle connection would retain', async () => {
+test('an answer ends outside of the async context of its request, so that the idle timer does not retain it', async () => {
   const context = new AsyncLocalStorage<string>();
   const seen: (string | undefined)[] = [];
   const listening = await listen('127.0.0.1', 0, (_request, response) =>
@@ -107,44 +108,41 @@ test.each([
   ['a client that repeats has to connect again with its third refusal in a second', false, 499, 'close'],
   ['a client that waits keeps its connection', false, 500, 'keep-alive'],
   ['the connection of a trusted proxy stays', true, 0, 'keep-alive'],
-] as const)(
-  'a connection is read on at once after a refusal: %s',
-  async (_, isBehindProxy, pauseMs, third) => {
-    let time = 0;
-    clock.now = () => time;
-    // No code waits for a timer of this test.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
-    onTestFinished(() => {
-      clock.now = clock.real;
-      vi.useRealTimers();
-    });
-    const capacity = new Capacity(capacityLimits({ requests: 0 }));
-    const errors = new Set<unknown>();
-    const refuse = (_request: IncomingMessage, response: ConnectionAwareResponse) => {
-      try {
-        response.holder?.admit();
-      } catch (error) {
-        errors.add(error);
-      }
-      response.writeHead(503, ['Content-Length', '0']).end();
-    };
-    const listening = await listen('127.0.0.1', 0, refuse, { capacity, isBehindProxy });
-    using client = createClient(listening.url);
-    const said: string[] = [];
-    for (let refusal = 0; refusal < 6; refusal++) {
-      const answer = await client.ask('/');
-      said.push(typeof answer === 'string' ? answer : `${answer.connection} ${answer.isReused}`);
-      time += pauseMs;
-    }
-    const again = third === 'close' ? 'keep-alive false' : 'keep-alive true';
-    const kept = 'keep-alive true';
-    expect(said).toEqual(['keep-alive false', kept, `${third} true`, again, kept, `${third} true`]);
-    // All refusals share one error object, because creating one costs more than the rest of a refusal.
-    expect(errors.size).toBe(1);
+] as const)('a connection stays usable after a refusal: %s', async (_, isBehindProxy, pauseMs, third) => {
+  let time = 0;
+  clock.now = () => time;
+  // No code waits for a timer.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+  onTestFinished(() => {
+    clock.now = clock.real;
     vi.useRealTimers();
-    await listening.close();
-  },
-);
+  });
+  const capacity = new Capacity(capacityLimits({ requests: 0 }));
+  const errors = new Set<unknown>();
+  const refuse = (_request: IncomingMessage, response: ConnectionAwareResponse) => {
+    try {
+      response.holder?.admit();
+    } catch (error) {
+      errors.add(error);
+    }
+    response.writeHead(503, ['Content-Length', '0']).end();
+  };
+  const listening = await listen('127.0.0.1', 0, refuse, { capacity, isBehindProxy });
+  using client = createClient(listening.url);
+  const said: string[] = [];
+  for (let refusal = 0; refusal < 6; refusal++) {
+    const answer = await client.ask('/');
+    said.push(typeof answer === 'string' ? answer : `${answer.connection} ${answer.isReused}`);
+    time += pauseMs;
+  }
+  const again = third === 'close' ? 'keep-alive false' : 'keep-alive true';
+  const kept = 'keep-alive true';
+  expect(said).toEqual(['keep-alive false', kept, `${third} true`, again, kept, `${third} true`]);
+  // All refusals share one error object, because creating one costs more than the rest of a refusal.
+  expect(errors.size).toBe(1);
+  vi.useRealTimers();
+  await listening.close();
+});
 
 test.each([
   ['2001:db8:0:0', '2001:db8::1:2:3:4', '2001:db8::5:6:7:8', '2001:db8::1'],
@@ -153,11 +151,11 @@ test.each([
   ['0:0:0:0', '::1'],
   ['192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
-])('the addresses of the network %s are one peer, however they are abbreviated', (network, ...addresses) => {
+])('all addresses of the network %s count as one remote address', (network, ...addresses) => {
   for (const remoteAddress of addresses) expect(peerOf(remoteAddress)).toBe(`peer ${network}`);
 });
 
-test('if too many clients are connected, the next one is closed, and those that are connected stay', async () => {
+test('a client above the connection limit is closed, and the others stay connected', async () => {
   const shed: string[] = [];
   const capacity = new Capacity(capacityLimits({ sockets: 2 }), (why) => shed.push(why));
   const answer = (_request: IncomingMessage, response: ConnectionAwareResponse) =>
@@ -177,8 +175,20 @@ test('if too many clients are connected, the next one is closed, and those that 
   await listening.close();
 });
 
+test('the log names the address of closed connections once a minute', async () => {
+  await using fixture = await startServerFixture({ capacity: capacityLimits({ sockets: 1 }) });
+  const first = connectTo(fixture.url);
+  await once(first, 'connect');
+  for (const socket of [connectTo(fixture.url), connectTo(fixture.url)]) await once(socket, 'close');
+  const logged = fixture.log.filter((line) => line.includes('a connection was closed'));
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, address: '127.0.0.1', connections: 2 },
+  ]);
+  first.destroy();
+});
+
 test.runIf(platform() === 'linux')(
-  'an address may have all connections, and gives up idle ones while other addresses have none',
+  'one address may have all connections, and loses idle ones when other addresses need them',
   async () => {
     const closed: unknown[] = [];
     const capacity = new Capacity(capacityLimits({ sockets: 4 }));
@@ -256,25 +266,22 @@ async function startPipelined(paths: readonly string[], headers = '') {
 
 test.each([
   ['', ''],
-  [', also if they expect what nobody knows', 'Expect: x\r\n'],
-])(
-  'requests of one connection are handled as they come, and answered in their order%s',
-  async (_, headers) => {
-    const { socket, asked, release, answers, listening } = await startPipelined(['/a', '/b', '/c'], headers);
-    await until(() => asked.length === 3);
-    await release('last');
-    await release('last');
-    await turns(20);
-    expect(answers()).toEqual([]);
-    await release();
-    await until(() => answers().length === 3);
-    expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c keep-alive']);
-    socket.destroy();
-    await listening.close();
-  },
-);
+  [', also with an unknown Expect header', 'Expect: x\r\n'],
+])('requests of one connection are handled at once and answered in their order%s', async (_, headers) => {
+  const { socket, asked, release, answers, listening } = await startPipelined(['/a', '/b', '/c'], headers);
+  await until(() => asked.length === 3);
+  await release('last');
+  await release('last');
+  await turns(20);
+  expect(answers()).toEqual([]);
+  await release();
+  await until(() => answers().length === 3);
+  expect(answers()).toEqual(['/a keep-alive', '/b keep-alive', '/c keep-alive']);
+  socket.destroy();
+  await listening.close();
+});
 
-test('if the client leaves, the signal of each of its requests is aborted', async () => {
+test('the signals of all requests of a client are aborted when it leaves', async () => {
   const closed: string[] = [];
   let arrived = 0;
   const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
@@ -292,7 +299,7 @@ test('if the client leaves, the signal of each of its requests is aborted', asyn
   await listening.close();
 });
 
-test('what cannot be read behind a request that is under way is not answered in its place', async () => {
+test('an unreadable request gets no answer in place of an earlier request in progress', async () => {
   const { listening, hasArrived } = await startServer();
   expect(await answerTo(listening.url, 'GARBAGE\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
   const answered = answerTo(listening.url, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n');
@@ -303,7 +310,7 @@ test('what cannot be read behind a request that is under way is not answered in 
   await listening.close();
 });
 
-test('an arriving request counts with its headers, however short they are', async () => {
+test('an arriving request counts with the memory of its headers', async () => {
   const capacity = new Capacity(capacityLimits({}));
   const awaitMore = (_request: IncomingMessage, response: ConnectionAwareResponse) =>
     response.holder?.awaitMore(50);
@@ -318,7 +325,7 @@ test('an arriving request counts with its headers, however short they are', asyn
 });
 
 test.each(['first', 'last'] as const)(
-  'requests under way when the drain begins are answered, and the last answer says that the connection ends (%s one first)',
+  'requests in progress when the drain begins are answered, and the last answer announces the end (%s one first)',
   async (which) => {
     const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b', '/c']);
     await until(() => asked.length === 3);
@@ -334,7 +341,7 @@ const ending = (response: ConnectionAwareResponse) => {
   response.shouldKeepAlive = false;
 };
 
-test('no answer ends the connection while a later request of it is under way', async () => {
+test('no answer ends the connection while a later request is in progress', async () => {
   const { socket, answers, asked, release, listening } = await startPipelined(['/a', '/b']);
   await until(() => asked.length === 2);
   await release('first', ending);
@@ -344,7 +351,7 @@ test('no answer ends the connection while a later request of it is under way', a
   await listening.close();
 });
 
-test('no request is handled after an answer that says that the connection ends', async () => {
+test('no request is handled after an answer that announces the end of the connection', async () => {
   const asked: string[] = [];
   const listening = await listen('127.0.0.1', 0, ({ url = '' }, response) => {
     asked.push(url);
@@ -361,8 +368,8 @@ test.each([
   ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n', [408]],
   ['body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{', [408]],
   // Browsers open connections in advance, which must not count as unreadable requests.
-  ['bytes', '', []],
-])('a client whose %s do not arrive in time is cut off', async (_, begun, expected) => {
+  ['first bytes', '', []],
+])('a client whose request stops within its %s is cut off in time', async (_, begun, expected) => {
   const unreadable: number[] = [];
   const onUnreadable = ({ status }: { status: number }) => {
     unreadable.push(status);

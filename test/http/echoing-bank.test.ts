@@ -105,8 +105,8 @@ const statuses = [200, 302, 400, 401, 403, 429, 500, 503];
 describe.each([
   ['the caller’s key', {}],
   ['the operator’s key', { authenticate: authenticateByHeaders(secrets.operatorKey) }],
-] as const)('a bank that writes all headers back, with %s', (_, options) => {
-  test.each(questions)('tells nobody a secret of $what', async (question) => {
+] as const)('a bank that repeats all request headers, with %s', (_, options) => {
+  test.each(questions)('reveals no secret in answers, logs or metrics: $what', async (question) => {
     await using bank = await startFaultyBank();
     await using bankql = await bankqlOver(bank, { ...options, bankOptions: { breakerThreshold: 0 } });
     const results: Result<unknown>[] = [];
@@ -144,7 +144,7 @@ describe.each([
   });
 });
 
-test('pages, health and metrics show nothing of the credentials that came with their request', async () => {
+test('pages, health and metrics do not show the credentials of their request', async () => {
   await using bank = await startFaultyBank(reply(500, '{}'));
   await using bankql = await bankqlOver(bank, {
     authenticate: authenticateByHeaders(secrets.operatorKey),

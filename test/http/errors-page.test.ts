@@ -137,11 +137,11 @@ const rows = [...page.matchAll(/^\| `(\w+)` \| <a id="(\w+)"><\/a>.+ \| (yes|no)
   }),
 );
 
-test('docs/errors.md has a row for each code, in the order of the code', () => {
+test('docs/errors.md has one row for each error code, in the order of src/errors.ts', () => {
   expect(rows.map(({ code }) => code)).toEqual(Object.keys(errorCodes));
 });
 
-test.each(rows)('$code is answered as its row says', async ({ code, anchor, retryable }) => {
+test.each(rows)('an answer with $code matches its row', async ({ code, anchor, retryable }) => {
   expect(anchor).toBe(code?.toLowerCase());
   expect(await firstError(code as ErrorCode)).toMatchObject({ code, retryable });
 });

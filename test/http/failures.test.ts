@@ -1,12 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/http/connection.ts';
-import { credentials } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
-import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
+import { answerTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Any failure, in any place, affects only its own request: the request is answered, and the next one is served. */
@@ -47,7 +43,7 @@ describe('an answer', () => {
     ['a GET', get, 'application/json'],
     ['a GET for events', get, 'text/event-stream'],
     ['a GET for parts', get, 'multipart/mixed'],
-  ])('to %s that cannot be written is 500, as long as it should be', async (_what, ask, accept) => {
+  ])('to %s that cannot be serialized is 500', async (_what, ask, accept) => {
     await using fixture = await startServerFixture();
     const spy = tooLongToWrite();
     const answer = await ask(fixture, accept);
@@ -60,7 +56,7 @@ describe('an answer', () => {
     expect(await (await ask(fixture, accept)).text()).toContain('{"data":{"tooLong":"Query"}}');
   });
 
-  test('that fails once it has begun breaks its connection, and no other', async () => {
+  test('that fails after its beginning closes its connection, and no other', async () => {
     await using fixture = await startServerFixture();
     vi.spyOn(ConnectionAwareResponse.prototype, 'end').mockImplementationOnce(() => {
       throw new TypeError('half-way');
@@ -72,7 +68,7 @@ describe('an answer', () => {
   });
 });
 
-test('what fails before it is known who serves the request is 500', async () => {
+test('a failure before the operation begins is 500', async () => {
   await using fixture = await startServerFixture({
     capacity: capacityLimits({ requests: 0, requestsPerCaller: 0 }),
     onShed: () => {
@@ -91,7 +87,7 @@ const getText = (target: string, accept = '*/*') =>
   `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`;
 const body = '{"query":"{ __typename }"}';
 
-describe('an address that is none', () => {
+describe('an invalid address', () => {
   let fixture: ServerFixture;
   beforeAll(async () => {
     fixture = await startServerFixture();
@@ -113,17 +109,20 @@ describe('an address that is none', () => {
     '*',
     '/%00',
   ];
-  test.each([...nonsense, '/graphq', '/graphql/..//'])('%s is 400 or 404, and no failure', async (target) => {
-    const queries = ['', '?subscription-key=x', '?subscription%2Dkey', '?a=%&subscription-key=%ff%', '?#'];
-    for (const query of queries)
-      for (const text of [
-        getText(`${target}${query}`),
-        postText(body, ending).replace('/graphql', `${target}${query}`),
-      ])
-        expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1\.1 40[04] /);
-    expect(fixture.log).toEqual([]);
-    expect(fixture.bank.calls).toEqual([]);
-  });
+  test.each([...nonsense, '/graphq', '/graphql/..//'])(
+    '%s is 400 or 404, and logs no error',
+    async (target) => {
+      const queries = ['', '?subscription-key=x', '?subscription%2Dkey', '?a=%&subscription-key=%ff%', '?#'];
+      for (const query of queries)
+        for (const text of [
+          getText(`${target}${query}`),
+          postText(body, ending).replace('/graphql', `${target}${query}`),
+        ])
+          expect(await answerTo(fixture.url, text)).toMatch(/^HTTP\/1\.1 40[04] /);
+      expect(fixture.log).toEqual([]);
+      expect(fixture.bank.calls).toEqual([]);
+    },
+  );
 });
 
 test.each([
@@ -136,7 +135,7 @@ test.each([
     '\r\n---\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 31\r\n\r\n{"data":{"__typename":"Query"}}\r\n-----\r\n',
   ],
 ])(
-  'a stream of one result (%s) is whole, kept by nobody, and its connection ends where it is to',
+  'a stream of one result (%s) is complete, is not cached, and ends its connection if asked to',
   async (accept, stream) => {
     await using fixture = await startServerFixture();
     for (const text of [
@@ -152,64 +151,29 @@ test.each([
   },
 );
 
-/** Promise 23. */
-describe('a mutation whose client leaves runs until it ends', () => {
-  const branches = 'GET /v1/api/banks/BANK/branches';
-  const update = (id: string) =>
-    `${id}: updateBranch(input: { branchId: "${id}", changes: { name: "new" } }) {
-      branch { bank { branches { nodes { branchId name bankId } } } } }`;
-  const query = `mutation { ${update('A')} ${update('B')} }`;
-  /** The answers have more values than an operation may build without reserving more. */
-  const list = Array.from({ length: 500 }, (_, index) => ({
-    id: index === 0 ? 'A' : index === 1 ? 'B' : `${index}`,
-    name: 'old',
-    acceptsDeposits: true,
-  }));
-
-  test.each<[string, (fixture: ServerFixture, init: RequestInit) => Promise<unknown>]>([
-    ['a connection', (fixture, init) => fetch(fixture.url, init)],
-    ['a mounted bankql', (fixture, init) => fixture.server.fetch(new Request(fixture.url, init))],
-  ])('over %s', async (_how, send) => {
-    for (const accept of ['application/json', 'text/event-stream']) {
-      await using fixture = await startServerFixture();
-      const [writing, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      fixture.bank.on(branches, { body: { branches: list } }).otherwise(async ({ body }) => {
-        writing.resolve();
-        await left.promise;
-        return { body };
-      });
-      const leaving = new AbortController();
-      const answer = send(fixture, {
-        ...postOf({ query }, { ...credentials, Accept: accept }),
-        signal: leaving.signal,
-      }).catch(() => {});
-      await writing.promise;
-      leaving.abort();
-      await expect.poll(() => fixture.server.held.requests).toBe(0);
-      left.resolve();
-      const written = () => fixture.bank.lines().filter((line) => line.startsWith('PUT'));
-      await expect.poll(written).toEqual(['A', 'B'].map((id) => `PUT /v1/api/banks/BANK/branches/${id}`));
-      await answer;
-    }
+test('an unexpected error is INTERNAL: only the log has its message', async () => {
+  const fail = () => Promise.reject(new Error('the secret of the inside'));
+  await using fixture = await startBankqlFixture({
+    payments: {
+      pay: fail,
+      preview() {
+        throw new Error('not asked');
+      },
+      find: fail,
+      findByTrackId: () => Promise.reject(new Error('not asked')),
+      search: fail,
+      idle: async () => {},
+    },
   });
-});
-
-test('a client that leaves a mounted bankql’s host before bankql has its request holds nothing, and changes nothing', async () => {
-  await using fixture = await startServerFixture();
-  const { promise: handled, resolve } = Promise.withResolvers<void>();
-  const host = createServer(async (request: IncomingMessage & { body?: unknown }, response) => {
-    request.body = await json(request);
-    socket.destroy();
-    await once(response, 'close');
-    resolve(fixture.server.node(request, response));
-  }).listen(0, '127.0.0.1');
-  await once(host, 'listening');
-  const socket = connectTo(`http://127.0.0.1:${(host.address() as AddressInfo).port}`);
-  const query =
-    'mutation { updateBranch(input: { branchId: "A", changes: { name: "new" } }) { __typename } }';
-  socket.write(postText(JSON.stringify({ query })));
-  await handled;
-  host.close();
-  expect(fixture.server.held.requests).toBe(0);
-  expect(fixture.bank.lines()).toEqual([]);
+  const result = await fixture.ask('{ payment(idempotencyKey: "k") { state } bank { bankId } }');
+  expect(result.data).toEqual({ payment: null, bank: { bankId: 'BANK' } });
+  expect(result.errors).toEqual([
+    {
+      message: 'Something went wrong inside bankql.',
+      locations: expect.anything(),
+      path: ['payment'],
+      extensions: { code: 'INTERNAL', retryable: false },
+    },
+  ]);
+  expect(fixture.bankql.log.join()).toContain('the secret of the inside');
 });

@@ -121,28 +121,31 @@ test.each([
     'multipart/mixed; boundary="-"; deferSpec=20220824',
   ],
   ['application/json, text/event-stream, multipart/mixed', 'text/event-stream; deferSpec=20220824'],
-])('who asks for the form of 2022, or for none, gets that: %s', async (accept, contentType) => {
-  slow.release();
-  const reading = await read(query, accept);
-  expect(reading.response.headers.get('content-type')).toBe(contentType);
-  const nodes = ['x', 'y', 'z'].map((otherAccountId) => ({ otherAccountId }));
-  expect(await payloadsOf(reading)).toEqual([
-    { data: { bank: { account: { accountId: 'a', otherAccounts: { nodes } } } }, hasNext: true },
-    {
-      incremental: [{ path: ['bank', 'account'], data: { label: 'Current' }, label: 'slow' }],
-      hasNext: false,
-    },
-  ]);
-  expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
-});
+])(
+  'a client that asks for the form of 2022, or for none, gets the form of 2022: %s',
+  async (accept, contentType) => {
+    slow.release();
+    const reading = await read(query, accept);
+    expect(reading.response.headers.get('content-type')).toBe(contentType);
+    const nodes = ['x', 'y', 'z'].map((otherAccountId) => ({ otherAccountId }));
+    expect(await payloadsOf(reading)).toEqual([
+      { data: { bank: { account: { accountId: 'a', otherAccounts: { nodes } } } }, hasNext: true },
+      {
+        incremental: [{ path: ['bank', 'account'], data: { label: 'Current' }, label: 'slow' }],
+        hasNext: false,
+      },
+    ]);
+    expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
+  },
+);
 
-test('an operation is found by its name, of which the log shows only the beginning', async () => {
+test('an operation is selected by its name, and the log has only the beginning of a long name', async () => {
   slow.release();
   const reading = await read(`query ${'a'.repeat(101)} ${query}`);
   expect(await reading.text()).toContain('"label":"Current"');
 });
 
-test('@stream is no directive of the schema, and is refused before any REST call', async () => {
+test('@stream is not in the schema, and is refused before any REST call', async () => {
   const asked = query.replace('nodes', 'nodes @stream');
   const { errors } = JSON.parse(await (await read(asked)).text());
   expect(errors).toMatchObject([
@@ -159,7 +162,7 @@ test.each([
   ['it asks for an older form', 'multipart/mixed;deferSpec=20200101, application/json', query],
   ['it asks for a form to come', 'multipart/mixed;incrementalSpec=v0.3, application/json', query],
   ['the condition says so', multipart, query.replace('label: "slow"', 'if: false')],
-])('a client gets a whole answer where %s', async (_why, accept, asked) => {
+])('a client gets one whole answer if %s', async (_why, accept, asked) => {
   slow.release();
   const { response, text } = await read(asked, accept);
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -177,7 +180,7 @@ test.each([
   expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
-test('a fragment whose record fails is one error in place of an object of nulls, in both forms', async () => {
+test('a fragment whose record fails is one error, not an object of nulls, in both forms', async () => {
   fixture.bank.on(accountCall, { status: 403, body: { message: 'not yours' } });
   const errors = [
     expect.objectContaining({
@@ -208,7 +211,7 @@ test('a link whose fields are all deferred is read before it is delivered', asyn
   });
 });
 
-test('work for a client that has left stops, and its calls are cancelled', async () => {
+test('the work for a client that has left stops, and its calls are cancelled', async () => {
   fixture.bank.on(accountCall, () => 'hang');
   const reading = await read(query);
   await reading.next();
@@ -263,7 +266,7 @@ function noting() {
   return { ended, observer };
 }
 
-test('the operation is observed as a whole: its bytes, its codes, and its end', async () => {
+test('the log line of an operation counts all its results, codes and bytes', async () => {
   const { ended, observer } = noting();
   await using observed = await startServerFixture({ observer });
   observed.bank.on(accountCall, { status: 403, body: { message: 'no' } }).on(othersCall, { body: others });
@@ -280,7 +283,7 @@ test('the operation is observed as a whole: its bytes, its codes, and its end', 
 test.each<[string, (body: ReadableStream, leaving: AbortController) => unknown]>([
   ['cancels its answer', (body) => body.cancel()],
   ['aborts its request', (_body, leaving) => leaving.abort()],
-])('a client of a mounted bankql that %s midway is observed as one that left', async (_how, leave) => {
+])('a client of a mounted bankql that %s midway is logged as a client that left', async (_how, leave) => {
   const { ended, observer } = noting();
   await using mounted = await startServerFixture({ observer });
   mounted.bank.on(accountCall, () => 'hang').on(othersCall, { body: others });
@@ -300,7 +303,7 @@ test.each<[string, (body: ReadableStream, leaving: AbortController) => unknown]>
   expect(ended[0]).toMatchObject({ outcome: 'client left', status: 200, codes: [] });
 });
 
-test('all results together have the length of one answer, and one that is too long ends them', async () => {
+test('all results together have the size limit of one answer', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 100_000, bytes: 3000 } });
   const long = held({ body: { accounts: [{ ...account, label: 'x'.repeat(4000) }] } });
   bounded.bank.on(accountCall, long.answer).on(othersCall, { body: others });
@@ -321,7 +324,7 @@ test('all results together have the length of one answer, and one that is too lo
   expect(payloads).toHaveLength(2);
 });
 
-test('they hold as many values as a whole answer, however they are put off', async () => {
+test('all results together have the value limit of one answer', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 600, bytes: 1_000_000 } });
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
   bounded.bank.otherwise({ body: { branches } });
@@ -351,7 +354,7 @@ test('a hundred fragments are pending at most: the fields of others are delivere
   });
 });
 
-test('a part that exceeds the memory fails, whichever it is', async () => {
+test('a result for which no memory is left fails', async () => {
   const { ended, observer } = noting();
   await using crowded = await startServerFixture({ capacity: capacityLimits({ unread: 20_000 }), observer });
   const long = { ...account, label: 'x'.repeat(30_000) };
@@ -381,7 +384,7 @@ test('a part that exceeds the memory fails, whichever it is', async () => {
     ]);
 });
 
-test('where there is no room even to say what fails, the answer breaks off', async () => {
+test('the answer breaks off if there is no memory for the error either', async () => {
   const { ended, observer } = noting();
   await using crowded = await startServerFixture({
     capacity: capacityLimits({ unread: 30_000 }),
@@ -402,7 +405,7 @@ test('where there is no room even to say what fails, the answer breaks off', asy
   expect(crowded.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });
 
-test('a client that does not read holds one result, and is cut off in time', async () => {
+test('a client that does not read keeps one result in memory, and is cut off in time', async () => {
   await using unread = await startServerFixture({ writeDeadlineMs: 1000 });
   const branch = { id: 'b', name: 'x'.repeat(10_000) };
   unread.bank.otherwise({ body: { branches: Array.from({ length: 100 }, () => branch) } });

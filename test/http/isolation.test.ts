@@ -12,7 +12,7 @@ function random(seed: number) {
   };
 }
 
-test('none of 50 callers with 8 requests each gets data of another, with sharing and caching on', async () => {
+test('none of 50 callers with 8 requests each gets data of another caller, with shared reads and the cache', async () => {
   const next = random(1);
   await using bank = await startRecordingBank();
   bank.otherwise(async ({ headers, path }) => {

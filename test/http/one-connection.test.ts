@@ -40,7 +40,7 @@ function openConnection({ url }: ServerFixture) {
   };
 }
 
-test('each request is made for the caller that it names itself', async () => {
+test('each request is made with its own credentials', async () => {
   await using fixture = await startServerFixture();
   fixture.bank.otherwise({ body: { messages: [] } });
   using connection = openConnection(fixture);
@@ -55,7 +55,7 @@ test('each request is made for the caller that it names itself', async () => {
   ).toEqual(callers.map((headers) => [headers['Auth-ID'], headers['Ocp-Apim-Subscription-Key']]));
 });
 
-test('two payments that are sent without waiting for an answer are two requests, answered in their order', async () => {
+test('two pipelined payments are two requests, answered in their order', async () => {
   await using fixture = await startServerFixture();
   // The first request is answered last.
   const first = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ test('two payments that are sent without waiting for an answer are two requests,
   socket.destroy();
 });
 
-describe('with a token', () => {
+describe('on a kept connection, a token', () => {
   afterEach(() => void vi.useRealTimers());
 
   async function open() {
@@ -109,7 +109,7 @@ describe('with a token', () => {
     };
   }
 
-  test('it is refused once it has expired', async () => {
+  test('is refused when it has expired', async () => {
     await using given = await open();
     const token = await sign(given.first, claims({}, 300));
     expect([await given.ask(token), await given.ask(token)]).toEqual([200, 200]);
@@ -118,7 +118,7 @@ describe('with a token', () => {
     expect(given.fixture.bank.calls).toHaveLength(2);
   });
 
-  test('it is refused once its key is removed, even without a reload of the keys', async () => {
+  test('is refused when its key has been removed, even without a reload of the keys', async () => {
     await using given = await open();
     const token = await sign(given.first);
     expect([await given.ask(token), await given.ask(token)]).toEqual([200, 200]);
@@ -136,7 +136,7 @@ describe('with a token', () => {
     expect(given.fixture.bank.calls).toHaveLength(5);
   });
 
-  test('another subject on the same connection is another caller', async () => {
+  test('with another subject is another caller', async () => {
     await using given = await open();
     for (const sub of ['alice', 'alice', 'bob', 'alice'])
       expect(await given.ask(await sign(given.first, claims({ sub })))).toBe(200);

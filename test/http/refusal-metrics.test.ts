@@ -28,7 +28,7 @@ const counted = (text: string, name: string) =>
 const head = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const chunks = `${head}Transfer-Encoding: chunked\r\n\r\n${`2710\r\n${'x'.repeat(10_000)}\r\n`.repeat(11)}`;
 
-test('what HTTP alone is enough to refuse is counted by status, once each', async () => {
+test('requests that are refused before they are operations are counted by status', async () => {
   const silent = pino({ level: 'silent' });
   const telemetry = createTelemetry(silent, silent);
   await using fixture = await startServerFixture({
@@ -57,7 +57,7 @@ test('what HTTP alone is enough to refuse is counted by status, once each', asyn
   telemetry.registry.clear();
 });
 
-test('a request for what is not served is 404 before anything else, and no operation', async () => {
+test('a request for an unknown path is 404 and is not counted as an operation', async () => {
   const begun: string[] = [];
   const observer = {
     begin(requestId: string) {
@@ -87,7 +87,7 @@ test('a request for what is not served is 404 before anything else, and no opera
   expect([begun.length, refused]).toEqual([1, [415]]);
 });
 
-test('a page keeps its connection, also one that is not there', async () => {
+test('a page, also an unknown one, keeps its connection', async () => {
   await using fixture = await startServerFixture();
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`;
   const answers = await answerTo(
@@ -97,7 +97,7 @@ test('a page keeps its connection, also one that is not there', async () => {
   expect(answers).toMatch(/^HTTP\/1.1 404 [\s\S]*Connection: keep-alive[\s\S]*HTTP\/1.1 200 /);
 });
 
-test('a process shows all of it in its metrics, and nothing that callers wrote', async () => {
+test('the metrics of a process have all refusals, and no text of callers', async () => {
   await using bankql = await startProcess({
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',
     METRICS_PORT: '0',

@@ -18,7 +18,7 @@ const ask = (fixture: ServerFixture, query: string, headers: Readonly<Record<str
   fetch(fixture.url, postOf({ query }, { ...credentials, ...headers }));
 const customer = (id: string) => `{ bank { customer(customerId: "${id}") { email } } }`;
 
-test('each line of a request bears its id: calls of the bank do, whatever else is under way', async () => {
+test('each log line of a call to the bank has the id of its own request', async () => {
   await using fixture = await startServerFixture();
   fixture.bank.otherwise(async () => {
     await lateBy(20);
@@ -38,7 +38,7 @@ test('each line of a request bears its id: calls of the bank do, whatever else i
   expect(logged.toSorted()).toEqual(expected.toSorted());
 });
 
-test('a call that two requests share bears the id of the one that began it', async () => {
+test('a call that two requests share has the id of the request that began it', async () => {
   await using fixture = await startServerFixture();
   const { promise, resolve } = Promise.withResolvers<void>();
   fixture.bank.otherwise(async () => {
@@ -55,7 +55,7 @@ test('a call that two requests share bears the id of the one that began it', asy
   expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual(['first']);
 });
 
-test('an id of ours stands in the answer and in the log where the caller gave none', async () => {
+test('the answer and the log have a generated id if the caller sent no valid one', async () => {
   await using fixture = await startServerFixture();
   fixture.bank.otherwise({ body: {} });
   const answer = await ask(fixture, customer('c'), { 'X-Request-Id': 'two words' });
@@ -64,14 +64,14 @@ test('an id of ours stands in the answer and in the log where the caller gave no
   expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual([id]);
 });
 
-test('a message that looks like a stack is none', () => {
+test('a message that looks like a stack trace is not logged as one', () => {
   const error = new Error('broken\n    at a-secret (file.ts:1:1)');
   const { stack } = errorLocation(error);
   expect(stack).toMatch(/^at .*request-id\.test\.ts/);
   expect(stack).not.toContain('a-secret');
 });
 
-test('what should not happen is logged with the request’s id, and without what hangs on the error', async () => {
+test('an unexpected error is logged with the request’s id, and without other properties of the error', async () => {
   const cause = Object.assign(new Error('the cause'), { headers: { 'auth-id': 'the-caller' } });
   await using fixture = await startServerFixture({
     authenticate: () => {

@@ -8,22 +8,19 @@ import { NodeExchange } from '../../src/http/exchange.ts';
 import { listen } from '../../src/http/listen.ts';
 import { createRespond, type RespondOptions } from '../../src/http/respond.ts';
 
-test.each([1, 10_000, 20_000])(
-  'an answer of %i letters is its JSON, encoded once where it is long',
-  (length) => {
-    const result = { data: { text: 'ä'.repeat(length) } };
-    const answer = createRespond({}, () => ({}))(result, {
-      mediaType: 'application/json',
-      request: { method: 'POST', headers: {} },
-      holder: { reserveRoom: () => true },
-      activity: null,
-    });
-    expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
-    expect(String(answer.body)).toBe(JSON.stringify(result));
-  },
-);
+test.each([1, 10_000, 20_000])('an answer of %i letters is encoded once if it is long', (length) => {
+  const result = { data: { text: 'ä'.repeat(length) } };
+  const answer = createRespond({}, () => ({}))(result, {
+    mediaType: 'application/json',
+    request: { method: 'POST', headers: {} },
+    holder: { reserveRoom: () => true },
+    activity: null,
+  });
+  expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
+  expect(String(answer.body)).toBe(JSON.stringify(result));
+});
 
-/** How an answer is sent. http.test.ts tests its meaning over HTTP. */
+/** How an answer is sent. post-and-get.test.ts and caching.test.ts test answers over HTTP. */
 
 const common = ['Cache-Control', 'no-store', 'X-Request-Id', 'r-1'];
 const jsonType = ['Content-Type', 'application/json; charset=utf-8'];
@@ -108,7 +105,7 @@ test.each([
   }
 });
 
-test('what takes the place of a GET’s answer of public data is not kept', () => {
+test('the error that replaces a cacheable answer may not be cached', () => {
   const written = send({
     request: { method: 'GET', headers: {} },
     length: 20_000,
@@ -129,6 +126,6 @@ test('memory is reserved for a long answer, and none for a short one', () => {
   expect(lengths).toEqual([20_000]);
 });
 
-test('nothing is written to a client that left', () => {
+test('nothing is written to a client that has left', () => {
   expect(send({ request: { method: 'POST', headers: {} }, isDestroyed: () => true })).toEqual([]);
 });

@@ -24,7 +24,7 @@ function source() {
   return { results: results(), give: (json: string) => void writer.write(json), hasEnded: () => hasEnded };
 }
 
-test('while no event comes, a comment is sent every 12 seconds, and the next event is not lost', async () => {
+test('a comment is sent every 12 seconds while no event comes, and the next event is not lost', async () => {
   vi.useFakeTimers();
   const { results, give } = source();
   const { chunks } = streamOf(results, events);
@@ -54,7 +54,7 @@ test('parts have their length in bytes, and no comments', async () => {
   );
 });
 
-test('who stops reading ends the results', async () => {
+test('the results end when the reader stops', async () => {
   const { results, give, hasEnded } = source();
   const { chunks } = streamOf(results, events);
   give('{}');

@@ -39,7 +39,7 @@ describe('AccountRef', () => {
     ['left out', {}],
     ['null', { account_id: null }],
     ['empty', { account_id: '' }],
-  ])('leads nowhere, without an error, where the account id is %s', async (_, account) => {
+  ])('has no account and no error if the account id is %s', async (_, account) => {
     bank.on(requests, naming({ bank_id: 'THERE', ...account }));
     const result = await ask(namedAccounts);
     expect(result.errors).toBeUndefined();
@@ -47,7 +47,7 @@ describe('AccountRef', () => {
     expect(bank.lines()).toEqual([requests]);
   });
 
-  test('makes no call for an account id of the bank that can be no segment of a path', async () => {
+  test('makes no call for an account id of the bank that cannot be part of a path', async () => {
     bank.on(requests, naming({ account_id: '../../customers' }));
     const result = await ask(requestsWith('to { accountId account { label } }'));
     expect(nodesOf(result.data)).toEqual([{ to: { accountId: '../../customers', account: null } }]);
@@ -77,7 +77,7 @@ describe('the counterparty of an AccountRef', () => {
     [{ account_id: '77', bank_id: 'THERE' }, undefined],
     [{ account_id: 'nobody' }, undefined],
     [{}, undefined],
-  ])('of one that is paid, %j, is %s', async (to, expected) => {
+  ])('of the payee %j is %s', async (to, expected) => {
     const list = { 'transaction-requests': [{ from: { account_id: 'ann' }, body: { to } }] };
     bank.on(requests, { body: list }).on(others, { body: { otherAccounts: people } });
     const { data, errors } = await ask(
@@ -90,7 +90,7 @@ describe('the counterparty of an AccountRef', () => {
     expect(bank.lines()).toEqual(Object.keys(to).length === 0 ? [requests] : [requests, others]);
   });
 
-  test('says by name who was paid', async () => {
+  test('gives the name of the payee of a payment', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .otherwise({ body: { id: 'TX' } })

@@ -36,7 +36,7 @@ describe('account', () => {
     ['several entries have other ids', [accountOf({ id: 'A' }), accountOf({ id: 'B' })]],
     ['several entries have no id', [accountOf(), accountOf()]],
     ['the list is empty', []],
-  ])('is NOT_FOUND where %s', async (_, accounts) => {
+  ])('is NOT_FOUND if %s', async (_, accounts) => {
     bank.on(views, { body: { accounts } });
     const result = await ask(one);
     expect(result.data).toEqual({ bank: { account: null } });
@@ -46,7 +46,7 @@ describe('account', () => {
 });
 
 describe('accounts', () => {
-  test('answers all entries, each by its own id; one without an id among others has none, and the rest of it is there', async () => {
+  test('are all entries of the list, each with its own id; an entry without an id has its other fields', async () => {
     bank.on(permissions, {
       body: { accounts: [accountRecord, accountOf({ id: 'B' }), { ...accountRecord, id: undefined }] },
     });
@@ -56,7 +56,7 @@ describe('accounts', () => {
     expect(bank.lines()).toEqual([permissions]);
   });
 
-  test('asks for `permissions`, through the view that is named; `views` of the account for the other scope', async () => {
+  test('are read in the scope `permissions` through the named view; `Account.views` reads the scope `views`', async () => {
     const ofPublic = permissions.replace('owner', 'public');
     bank.otherwise({ body: { accounts: [] } }).on(ofPublic, { body: { accounts: [accountRecord] } });
     await ask(list());
@@ -73,7 +73,7 @@ describe('putAccount', () => {
   const put = (input: string) =>
     `mutation { putAccount(input: { accountId: "ACC", ${input} }) { trackId account { ${selection} } } }`;
 
-  test('reads the account through the view, whatever the PUT answered', async () => {
+  test('reads the account through the view and ignores the answer to the PUT', async () => {
     const read = 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views';
     bank
       .on(line, { body: accountOf({ label: 'what the PUT answered' }) })

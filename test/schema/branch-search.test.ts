@@ -42,28 +42,48 @@ async function search(variables: object) {
   return { edges, totalCount, ids, failures: failuresOf(result) };
 }
 
-describe('branches of the one list', () => {
+describe('branches', () => {
   const all = ['athens', 'limassol', 'nowhere', 'Nicosia 10', 'half', 'broken'];
   test.each<[string, object, string[]]>([
-    ['as the bank lists them', {}, all],
-    ['where all arguments are null', { filter: null, near: null, search: null }, all],
+    ['are in the order of the bank', {}, all],
     [
-      'the nearest first',
+      'are in the order of the bank if all arguments are null',
+      { filter: null, near: null, search: null },
+      all,
+    ],
+    [
+      'near a place come in the order of their distance',
       { near: nicosia },
       ['Nicosia 10', 'limassol', 'athens', 'nowhere', 'half', 'broken'],
     ],
     [
-      'around a place, the nearest first',
+      'within a radius of 2,000 km come in the order of their distance',
       { near: { ...nicosia, radiusKm: 2000 } },
       ['Nicosia 10', 'limassol', 'athens'],
     ],
-    ['around a place', { near: { ...nicosia, radiusKm: 100 } }, ['Nicosia 10', 'limassol']],
-    ['at a place', { near: { ...nicosia, radiusKm: 0 } }, ['Nicosia 10']],
-    ['with a text in their name, whatever its case', { search: 'NICOSIA' }, ['Nicosia 10', 'broken']],
-    ['with a text in their name, whatever its marks', { search: 'äthẽns' }, ['athens']],
-    ['all of them, where the text is empty', { search: '' }, all],
-    ['none, where the text is long', { search: 'ä'.repeat(255) }, []],
-    ['with a text, near a place', { search: 'nic', near: { ...nicosia, radiusKm: 1 } }, ['Nicosia 10']],
+    [
+      'within a radius of 100 km are only those',
+      { near: { ...nicosia, radiusKm: 100 } },
+      ['Nicosia 10', 'limassol'],
+    ],
+    [
+      'within a radius of 0 are those at the place itself',
+      { near: { ...nicosia, radiusKm: 0 } },
+      ['Nicosia 10'],
+    ],
+    [
+      'are found by a part of their name, in upper or lower case',
+      { search: 'NICOSIA' },
+      ['Nicosia 10', 'broken'],
+    ],
+    ['are found by a part of their name, with other accents', { search: 'äthẽns' }, ['athens']],
+    ['are all found by an empty text', { search: '' }, all],
+    ['are not found by a text that no name contains', { search: 'ä'.repeat(255) }, []],
+    [
+      'are found by a text and a place together',
+      { search: 'nic', near: { ...nicosia, radiusKm: 1 } },
+      ['Nicosia 10'],
+    ],
   ])('%s', async (_, variables, ids) => {
     const found = await search(variables);
     expect(found.ids).toEqual(ids);
@@ -71,14 +91,14 @@ describe('branches of the one list', () => {
     expect(bank.lines()).toEqual([list]);
   });
 
-  test('are looked for in what the bank finds where there is a filter', async () => {
+  test('are searched in the result of the bank if there is a filter', async () => {
     bank.on('POST /v1/api/banks/BANK/branches', { body: { branches } });
     const found = await search({ filter: { id: 'Q', name: 'N' }, search: 'Nicosia' });
     expect(found.ids).toEqual(['Nicosia 10', 'broken']);
     expect(bank.calls.map(({ body }) => body)).toEqual(['{"id":"Q","name":"N"}']);
   });
 
-  test('have edges that say how far they are from the place, if they say where', async () => {
+  test('have a distance on their edges if their location is known', async () => {
     const { edges, failures } = await search({ near: nicosia });
     const distances = edges?.map(({ distanceKm }) => distanceKm && Math.round(distanceKm));
     expect(distances).toEqual([0, 62, 914, null, null, null]);
@@ -86,7 +106,7 @@ describe('branches of the one list', () => {
     expect(bank.lines()).toEqual([list]);
   });
 
-  test('have no distance without a place, and each list has its own', async () => {
+  test('have no distance without `near`, and one for each list with its own `near`', async () => {
     const { edges, failures } = await search({});
     expect(edges?.map(({ distanceKm }) => distanceKm)).toEqual(Array(6).fill(null));
     expect(failures).toEqual([]);
@@ -99,7 +119,7 @@ describe('branches of the one list', () => {
     expect(data?.bank.there?.edges[0]?.distanceKm).toBeCloseTo(64.4, 1);
   });
 
-  test('that break the contract have no distance, and the error', async () => {
+  test('that break the contract have an error in place of the distance', async () => {
     bank.on(list, { body: { branches: ['no branch', branches[0]] } });
     const { edges, failures } = await search({ near: nicosia });
     expect(
@@ -117,7 +137,7 @@ test.each([
   ['a degree of a meridian', [10, 5], [11, 5], 111.2],
   ['a degree of the equator, across the date line', [0, 179.5], [0, -179.5], 111.2],
   ['no way at all', [10, 5], [10, 5], 0],
-] as const)('a distance is that of the great circle: %s', (_, from, to, km) => {
+] as const)('the distance is that of the great circle: %s', (_, from, to, km) => {
   const place = ([latitude, longitude]: readonly [number, number]) => ({ latitude, longitude });
   expect(distanceKm(place(from), place(to))).toBeCloseTo(km, 1);
   expect(distanceKm(place(to), place(from))).toBeCloseTo(km, 1);

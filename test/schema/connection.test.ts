@@ -47,7 +47,7 @@ function reference(count: number, { first, last, after = -1, before = count }: P
 }
 
 describe('a connection', () => {
-  test('answers pages as the Relay specification cuts them', async () => {
+  test('has the pages that the Relay specification defines', async () => {
     const count = 12;
     serveMany(count);
     const cursors = (await pageOf({})).edges?.map((edge) => edge?.cursor ?? '') ?? [];
@@ -82,7 +82,7 @@ describe('a connection', () => {
     );
   });
 
-  test('is whole without a size, and has as many entries as are asked for', async () => {
+  test('is the whole list without a page size, and never longer than `first`', async () => {
     serveMany(150);
     for (const [page, length] of [
       [{}, 150],
@@ -95,7 +95,7 @@ describe('a connection', () => {
     }
   });
 
-  test('of an empty list is empty, and says so', async () => {
+  test('of an empty list is empty and has no next page', async () => {
     serve([]);
     expect(await pageOf({ first: 10 })).toEqual({
       totalCount: 0,
@@ -105,12 +105,12 @@ describe('a connection', () => {
     });
   });
 
-  test('is the whole list behind and before an empty cursor', async () => {
+  test('is the whole list if `after` and `before` are empty', async () => {
     serveMany(3);
     expect(await pageOf({ after: '', before: '' })).toEqual(await pageOf({}));
   });
 
-  test('counts entries that break the contract, and keeps their places', async () => {
+  test('counts entries that break the contract, and keeps their position', async () => {
     serve([null, branchOf({ id: 'B0' })]);
     const first = await ask(BranchPage, { first: 1 });
     expect(failuresOf(first)).toEqual(
@@ -121,7 +121,7 @@ describe('a connection', () => {
   });
 });
 
-test('the entries of a page are made one by one, when they are asked for', () => {
+test('the entries of a page are made one by one when they are read', () => {
   const made: number[] = [];
   const whole = { first: Infinity, after: null, last: Infinity, before: null };
   const { nodes, edges } = new Page(
@@ -141,7 +141,7 @@ test('the entries of a page are made one by one, when they are asked for', () =>
   expect([...edges].map(({ node }) => node)).toEqual(['a', 'b', 'c']);
 });
 
-describe('a page continues at its cursor’s entry', () => {
+describe('a page continues after the entry of its cursor', () => {
   const after = (cursor: string) => ({ first: 2, after: cursor });
   /** Branches with these names, which are also their ids. `=` and an id after a name replaces the id, or removes it. */
   const listOf = (names: string) =>
@@ -161,22 +161,22 @@ describe('a page continues at its cursor’s entry', () => {
   };
 
   test.each<[string, string, string, (cursor: string) => object, string]>([
-    ['an entry is put before', 'a b c d', 'new a b c d', after, 'c d'],
-    ['entries before it disappear', 'a b c d', 'b c d', after, 'c d'],
-    ['its own entry disappears', 'a b c d', 'a c d', after, 'c d'],
-    ['all that remains is before it', 'a b c d', 'a', after, ''],
-    ['the list is sorted otherwise', 'a b c d', 'd c b a', after, 'a'],
+    ['another entry was added before it', 'a b c d', 'new a b c d', after, 'c d'],
+    ['an entry before it was removed', 'a b c d', 'b c d', after, 'c d'],
+    ['the entry of the cursor was removed', 'a b c d', 'a c d', after, 'c d'],
+    ['only entries before it remain', 'a b c d', 'a', after, ''],
+    ['the list has another order', 'a b c d', 'd c b a', after, 'a'],
     ['entries have no id', 'a= b= c=', 'a= b= c=', after, 'c'],
     ['several have its id', 'a=x b=x c', 'a=x b=x c', after, 'c'],
     [
-      'an entry is put before, and the page precedes it',
+      'another entry was added, and the page is the one before the cursor',
       'a b c d',
       'new a b c d',
       (cursor) => ({ last: 2, before: cursor }),
       'new a',
     ],
     [
-      'it is one of an earlier version, a position alone',
+      'the cursor is from an earlier version and has only a position',
       'a b c d',
       'a b c d',
       () => after(Buffer.from('at:1').toString('base64url')),
@@ -194,7 +194,7 @@ describe('a page continues at its cursor’s entry', () => {
     ['it was deleted', 'b a', 'b a'],
     ['nothing changed', 'c b a', 'b a'],
     ['others have the same content', 'c c a', 'c a'],
-  ])('of messages, which have no ids, if %s', async (_, then, expected) => {
+  ])('in a list of messages, which have no ids, if %s', async (_, then, expected) => {
     const messages = (texts: string) =>
       bank.otherwise({ body: { messages: texts.split(' ').map((message) => ({ message, date: 'd' })) } });
     const page = async (args: string) => {

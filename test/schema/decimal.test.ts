@@ -27,7 +27,7 @@ const amountsIn = (data: unknown) =>
   );
 
 describe('an amount of the bank', () => {
-  test('is answered with its digits, whatever they are: 240 of them', async () => {
+  test('keeps all its digits: 240 random amounts', async () => {
     expect(new Set(decimals).size).toBeGreaterThan(216);
     bank.otherwise(listOf(decimals));
     const result = await ask(amountsQuery);
@@ -35,7 +35,7 @@ describe('an amount of the bank', () => {
     expect(amountsIn(result.data)).toEqual(decimals);
   });
 
-  test('is written as plain digits', async () => {
+  test('is written without an exponent', async () => {
     const plain = {
       '1e3': '1000',
       '1E+3': '1000',
@@ -57,7 +57,7 @@ describe('an amount of the bank', () => {
     expect(amountsIn((await ask(amountsQuery)).data)).toEqual(Object.values(plain));
   });
 
-  test('with an exponent is expanded exactly: 300 of them', async () => {
+  test('with an exponent is expanded exactly: 300 random amounts', async () => {
     /** The value of a decimal as an integer, and the number of its decimal places. */
     const value = (text: string) => {
       const [, whole = '', fraction = '', exponent = '0'] =
@@ -80,7 +80,7 @@ describe('an amount of the bank', () => {
     expect(answered.map(scaled)).toEqual(written.map(scaled));
   });
 
-  test('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
+  test('that is no number is null with BANK_BAD_RESPONSE, and other amounts are answered', async () => {
     bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
     const result = await ask(amountsQuery);
     expect(amountsIn(result.data)).toEqual(['1', null, null, null, null, null, null, '2']);
@@ -99,7 +99,7 @@ describe('an amount of a caller', () => {
     ['a number in the text', (amount: string) => amount],
   ] as const;
 
-  test.each(forms)('arrives with its digits, as %s: 240 of them', async (_, write) => {
+  test.each(forms)('reaches the bank with all its digits, as %s: 240 random amounts', async (_, write) => {
     bank.otherwise({ body: {} });
     const batch = 20;
     for (let start = 0; start < decimals.length; start += 2 * batch) {
@@ -133,7 +133,7 @@ describe('an amount of a caller', () => {
   const inVariables = 'mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }';
   const inputWith = (amount: unknown) => ({ input: { accountId: 'A', account: { balance: { amount } } } });
 
-  test('also as a default, or inside an input of the variables', async () => {
+  test('reaches the bank with all its digits as a default value and within an input variable', async () => {
     bank.otherwise({ body: {} });
     for (const amount of ['9007199254740993.250', '-0', '0.10', '0', `1${'0'.repeat(400)}`]) {
       bank.calls.length = 0;
@@ -148,7 +148,7 @@ describe('an amount of a caller', () => {
     }
   });
 
-  test('is refused as a text that is no decimal, in variables and in the query', async () => {
+  test('is refused if its text is no decimal number, in variables and in the query', async () => {
     const texts =
       '1e3 1E3 1.5e-3 +1 01 -01 00 1,00 1,000.00 １ １.５ ٣ 0x10 0b1 NaN Infinity -Infinity .5 5. - --1 1.2.3 1_000 1n €1 −1 null true';
     for (const text of [
@@ -174,7 +174,7 @@ describe('an amount of a caller', () => {
     expect(bank.calls).toEqual([]);
   });
 
-  test('is refused as a JSON value that is no text, alone and inside an input', async () => {
+  test('is refused as a JSON value that is no string, alone and within an input', async () => {
     for (const value of [1, 1.5, 0, -1, 1e21, true, ['1'], { amount: '1' }]) {
       for (const { errors } of [
         await ask(putBalance('$a', '($a: Decimal)'), { a: value }),

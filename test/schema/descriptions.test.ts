@@ -16,7 +16,7 @@ const described = ownTypesOf(schema)
   .filter((it) => !explained.test(String(it)) || it.description)
   .map((it) => ({ name: String(it), text: it.description?.trim() ?? '' }));
 
-test.each(Object.entries(writtenFiles))('npm run schema has written %s', (file, write) => {
+test.each(Object.entries(writtenFiles))('%s is what `npm run schema` writes', (file, write) => {
   const written = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
   expect(written).toBe(write(written));
 });
@@ -25,12 +25,12 @@ test('every type, field, argument and value is described', () => {
   expect(described.filter(({ text }) => text === '')).toEqual([]);
 });
 
-test('a description is one sentence, but for those of scalars', () => {
+test('a description is one sentence, except that of a scalar', () => {
   const ofScalars = /^(DateTime|Decimal|Float|ID|Int|String)$/;
   const long = described.filter(({ name, text }) => !ofScalars.test(name) && /[.?!]\s+\S/.test(text));
   expect(long).toEqual([]);
 });
 
-test('a description says what a thing is; its cost and its name in REST are in the extensions of fields', () => {
+test('no description names a REST operation or a cost: these are in the extensions of fields', () => {
   expect(described.filter(({ text }) => /\bREST\b|\b[Cc]osts?\b/.test(text))).toEqual([]);
 });

@@ -31,7 +31,7 @@ async function start() {
 }
 
 describe('an idempotency key', () => {
-  test('is required, and the header of that name is none', async () => {
+  test('is required in the input; the header Idempotency-Key does not replace it', async () => {
     await using fixture = await startBankqlFixture();
     const { idempotencyKey, ...input } = transfer;
     const document =
@@ -42,7 +42,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  test('knows a payment by what goes over the wire: defaults that are written out are the same', async () => {
+  test('identifies a payment by its REST request: a default that is written out changes nothing', async () => {
     await using fixture = await start();
     const least = { accountId: 'ACC', to: { accountId: 'x' }, value: { amount: '1' }, idempotencyKey: 'key' };
     const first = await fixture.makeTransaction(least);
@@ -80,7 +80,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('is one for both kinds of payment', async () => {
+  test('is shared by both kinds of payment', async () => {
     await using fixture = await start();
     await fixture.putTransactionRequest(request);
     expect(failuresOf(await fixture.makeTransaction(transfer))).toEqual([

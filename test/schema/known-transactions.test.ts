@@ -70,7 +70,7 @@ async function start(requests: readonly object[], store?: PaymentStore) {
 }
 
 describe('the known transactions of an account', () => {
-  test('are those of its requests and of own payments, each once, newest first, without a call for each', async () => {
+  test('are those of its transaction requests and of own payments, each once, newest first, without a call for each', async () => {
     await using fixture = await start([
       request('old', { transaction_ids: 'OLD-1, OLD-2' }),
       request('new', { transaction_ids: 'NEW,OLD-1', start_date: '2026-01-15' }),
@@ -90,7 +90,7 @@ describe('the known transactions of an account', () => {
     expect(await fixture.idsOf({ until: end })).toEqual(['OLD-2', 'OLD-1']);
   });
 
-  test('are as new as the end of their request, and of one time the last that the bank names is the newest', async () => {
+  test('have the end time of their request; if times are equal, the last in the list of the bank is the newest', async () => {
     await using fixture = await start([
       request('standing order', { transaction_ids: 'S1,S2', end_date: '2026-01-17T00:00:00Z' }),
       request('statement', { transaction_ids: 'B1,B2', end_date: '2026-01-18T00:00:00Z', body: null }),
@@ -103,7 +103,7 @@ describe('the known transactions of an account', () => {
     expect(fixture.bank.lines()).toEqual([list, list]);
   });
 
-  test('have the time of the request that names them; own payments that of their beginning', async () => {
+  test('have the time of the request that names them, or the time at which an own payment began', async () => {
     await using fixture = await start([
       request('statement', { transaction_ids: 'B1,B2,PAID,B3', end_date: '2026-01-25T00:00:00Z' }),
       request('later', { transaction_ids: 'L1', start_date: '2026-01-22' }),
@@ -113,7 +113,7 @@ describe('the known transactions of an account', () => {
     expect(await fixture.idsOf({ since: '2026-01-21T00:00:00Z' })).toEqual(['B3', 'B2', 'B1', 'L1']);
   });
 
-  test('come in pages, and follow the last entry of the page before although others were added', async () => {
+  test('come in pages; the next page follows the last entry although others were added', async () => {
     await using fixture = await start([request('r', { transaction_ids: 'T1,T2,T3' })]);
     const { data } = await fixture.ask(Known, { first: 1 });
     const { totalCount, pageInfo } = data?.bank?.account?.knownTransactions ?? expect.unreachable();
@@ -122,7 +122,7 @@ describe('the known transactions of an account', () => {
     expect(await fixture.idsOf({ first: 2, after: pageInfo.endCursor })).toEqual(['T2', 'T1']);
   });
 
-  test('are read one by one if more than their ids is selected, and each fails by itself', async () => {
+  test('are read one by one if more than the id is selected; if one fails, the others are answered', async () => {
     await using fixture = await start([request('r', { transaction_ids: 'T3,a/b,T1' })]);
     const result = await fixture.ask(KnownWithRecords, { first: 2 });
     expect(failuresOf(result)).toEqual(['bank.account.knownTransactions.edges.1.node BANK_BAD_RESPONSE']);
@@ -130,7 +130,7 @@ describe('the known transactions of an account', () => {
     expect(fixture.bank.lines()).toEqual([list, transaction('T1')]);
   });
 
-  test('need their caller, whose payments they are', async () => {
+  test('need the credentials of the caller, because they include the payments of the caller', async () => {
     await using fixture = await start([]);
     const result = await fixture.ask(Known, {}, { 'Ocp-Apim-Subscription-Key': 'key' });
     expect(failuresOf(result)).toEqual(['bank.account.knownTransactions MISSING_CREDENTIALS']);
@@ -138,7 +138,7 @@ describe('the known transactions of an account', () => {
 });
 
 describe('the requests of an account', () => {
-  test('may be those with a status, and from a time on; they keep their ids', async () => {
+  test('can be filtered by status and start time, and keep their ids', async () => {
     await using fixture = await start([
       request('first', { status: 'INITIATED' }),
       request('second', { start_date: '2026-01-15', resource_url: 'url' }),

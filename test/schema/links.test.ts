@@ -10,7 +10,7 @@ const account = 'GET /v1/api/banks/BANK/accounts/A/owner';
 const inAccount = (selection: string) => `{ bank { account(accountId: "A") { ${selection} } } }`;
 
 describe('an account', () => {
-  test('leads to another view by its id, and to all that the bank lists of it', async () => {
+  test('leads to one other view by its id, and to all its views', async () => {
     const selection = 'view(viewId: "public") { viewId label } views { accountId viewId label }';
     expect(await ask(inAccount(selection))).toEqual({
       data: {
@@ -28,7 +28,7 @@ describe('an account', () => {
     ]);
   });
 
-  test('has views of which each can fail by itself, and none that is not there', async () => {
+  test('has views that fail one by one; `views` is null if the bank refuses the list', async () => {
     bank.on(`${account}/views`, {
       body: { accounts: [{ label: 1.5 }, { balance: {}, id: 'A', label: 'one' }] },
     });
@@ -43,7 +43,7 @@ describe('an account', () => {
     expect(failuresOf(refused)).toEqual(['bank.account.views FORBIDDEN']);
   });
 
-  test('has no view whose id is none', async () => {
+  test('has no view with an invalid id', async () => {
     expect(failuresOf(await ask(inAccount('view(viewId: "..") { label }')))).toEqual([
       'bank.account.view BAD_USER_INPUT',
     ]);
@@ -57,7 +57,7 @@ describe('a transaction', () => {
   const transactionWith = (selection: string) =>
     inAccount(`transaction(transactionId: "T") { ${selection} }`);
 
-  test('with empty details, metadata and ids has their members, and leads to no account', async () => {
+  test('with empty details, metadata and ids has null members and no counterparty', async () => {
     bank.otherwise({ body: { details: {}, metadata: {}, this_account: '', other_account: '' } });
     const transaction = {
       details: { status: null, value: null },
@@ -78,7 +78,7 @@ describe('a transaction', () => {
   test.each([
     ['is shown as the bank writes it whole, without a call', whole, whole, [path]],
     ['is looked up if it is not whole', { id: 'listed' }, listed, [path, `${account}/other_accounts`]],
-  ])('its counterparty %s', async (_, written, { id, bank: bankName, holder: { name } }, calls) => {
+  ])('has a counterparty that %s', async (_, written, { id, bank: bankName, holder: { name } }, calls) => {
     bank
       .on(path, { body: { ...transactionRecord, id: 'T', other_account: written } })
       .on(`${account}/other_accounts`, { body: { otherAccounts: [listed] } });
@@ -90,7 +90,7 @@ describe('a transaction', () => {
   });
 });
 
-test('a request of a payment’s answer is the one of the list only where the bank names it', async () => {
+test('a transaction request in the answer to a payment is the one in the list only if the bank gives it a URL', async () => {
   await using fixture = await startBankqlFixture();
   const put = `${account}/transaction-request-types/T/transaction-requests`.replace('GET', 'PUT');
   const list = `${account}/transaction-requests`;
@@ -114,7 +114,7 @@ test('a request of a payment’s answer is the one of the list only where the ba
   expect(fixture.bank.lines()).toEqual([put, list, list]);
 });
 
-test('a counterparty leads to its account where its bank is this one, through the same view or another', async () => {
+test('a counterparty at the same bank leads to its account, through the same view or another', async () => {
   bank.on(`${account}/other_accounts`, {
     body: {
       otherAccounts: [

@@ -85,7 +85,7 @@ describe.each(named.filter(([, query]) => !query.includes('search')))(
       .match(/\w+/g)
       ?.join('.');
 
-    test('is null where an entry is no object, at its place', async () => {
+    test('has null at the position of an entry that is no object', async () => {
       const whole = { acceptsDeposits: true, balance: {}, bank: 'b', code: 'c' };
       bank.otherwise({ body: { [key]: [whole, null, 'text', whole, 7, [], whole] } });
       const result = await ask(documentOf(list).replace(/ own: \w+|id /g, ''));
@@ -96,7 +96,7 @@ describe.each(named.filter(([, query]) => !query.includes('search')))(
       );
     });
 
-    test('is refused without a call for negative counts and cursors that are none', async () => {
+    test('is refused without a call for a negative count or an invalid cursor', async () => {
       const cursors = ['nothing', 'YXQ6LTE', 'YXQ6MXg', 'at:1'].map((cursor) => `after: "${cursor}"`);
       for (const page of ['first: -1', 'last: -2147483648', 'before: "YXQ6LTE"', ...cursors])
         expect([page, failuresOf(await ask(documentOf(list, page)))]).toEqual([
@@ -133,7 +133,7 @@ describe.each(named.slice(0, -2))('entries of %s, asked for by %s', (key, _query
   const [, , , call = ''] = list;
   const entries = async () => connectionIn((await ask(documentOf(list))).data).nodes;
 
-  test('that share an id or have none are found again by their content, after the bank has sorted its list', async () => {
+  test('that share an id or have none are found again by their content after the bank has sorted its list', async () => {
     const ids = ['x', 'y', 'x', null, undefined, ''];
     const names = ['one', 'two', 'three o', 'four', 'five o', 'six o'];
     bank.otherwise(listOf(ids, names));
@@ -175,7 +175,7 @@ describe.each(named.slice(0, -2))('entries of %s, asked for by %s', (key, _query
   });
 });
 
-test('the entries with an id are those of the bank’s list, in its order, whatever stands beside them', () => {
+test('the search for an id finds all entries with it, in the order of the list, for random lists', () => {
   const id = fc.constantFrom('a', 'b', 'A', '', '0', '__proto__', 'constructor');
   const broken = fc.constant(new Error('broken'));
   const entry = fc.oneof(fc.record({ id: fc.oneof(id, fc.constant(null), broken) }), fc.constant({}), broken);
@@ -189,7 +189,7 @@ test('the entries with an id are those of the bank’s list, in its order, whate
   );
 });
 
-test('an entry whose broken values only the Track-ID of their errors tells apart keeps its global id', async () => {
+test('an entry with a broken value keeps its global id, although the Track-ID in its error changes', async () => {
   bank.otherwise({ body: { otherAccounts: [{ bank: 'b', kind: {} }] } });
   const query = '{ bank { account(accountId: "A") { otherAccounts { nodes { id kind } } } } }';
   const [one, another] = [await ask(query), await ask(query)];
@@ -198,7 +198,7 @@ test('an entry whose broken values only the Track-ID of their errors tells apart
   expect(another.data).toEqual(one.data);
 });
 
-test('a product without an id is NOT_FOUND if no id is configured under which the bank lists all products', async () => {
+test('a product without an id is NOT_FOUND by its global id if BANK_ALL_PRODUCTS_ID is not set', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise(listOf([null]));
   const query = '{ bank { products(filter: { id: "Q" }) { nodes { id } } } }';
@@ -210,7 +210,7 @@ test('a product without an id is NOT_FOUND if no id is configured under which th
   expect(fixture.bank.calls).toEqual([]);
 });
 
-test('the id of a message is that of its content: the same whenever it is read, and another for other content', async () => {
+test('the id of a message depends only on its content', async () => {
   const messages = [
     { message: 'm', date: '1', unknown: Math.PI },
     { message: 'm', date: '2' },
@@ -280,7 +280,7 @@ describe('accounts', () => {
     },
   );
 
-  test('without an id among several have none to act on: fields that need it fail, and nothing is asked for by the path’s', async () => {
+  test('without an id among several fail in the fields that need an id, and the id of the path is not used for them', async () => {
     const links = [
       'transaction(transactionId: "T") { uuid }',
       'otherAccounts { totalCount }',
@@ -301,13 +301,13 @@ describe('accounts', () => {
     expect(bank.lines()).toEqual([permissions]);
   });
 
-  test('that are alone without an id are the path’s', async () => {
+  test('without an id that are alone have the id of the path', async () => {
     const id = Buffer.from('Account:["BANK","A","owner"]').toString('base64url');
     const { nodes } = await list('id label accountId', accountOf(null, 'only'));
     expect(nodes).toEqual([{ id, label: 'only', accountId: 'A' }]);
   });
 
-  test('whose id breaks the contract are neither the path’s nor the one that was asked for', async () => {
+  test('whose id breaks the contract do not get the id of the path', async () => {
     const other = accountOf(true, "another account's");
     const { nodes, failures } = await list('accountId label', accountOf('A', 'l'), other);
     expect(nodes).toEqual([{ accountId: 'A', label: 'l' }, null]);
@@ -322,7 +322,7 @@ describe('accounts', () => {
   const linesOf = (...accounts: string[]) =>
     accounts.map((path) => `GET /v1/api/banks/${path}/owner/transactions/T/transaction`).sort();
 
-  test('of other banks have that bank’s ids, and what hangs on them is asked for there', async () => {
+  test('of other banks have the id of that bank, and their fields are read there', async () => {
     const { nodes, errors } = await list(
       linked,
       accountOf('A', 'own', 'BANKXXX'),
@@ -343,13 +343,13 @@ describe('accounts', () => {
     );
   });
 
-  test('are not told apart if no entry names this bank, whose code is then another one in records', async () => {
+  test('all belong to the bank of the path if no entry names it, because its code differs in records', async () => {
     const { nodes } = await list(linked, accountOf('A', 'one', '0042'), accountOf('B', 'two', '0042'));
     expect(nodes).toMatchObject([{ bankId: 'BANK' }, { bankId: 'BANK' }]);
     expect(bank.lines().slice(1).sort()).toEqual(linesOf('BANK/accounts/A', 'BANK/accounts/B'));
   });
 
-  test('of another bank are named by the bank of their list, also beside an unnamed one with the same id', async () => {
+  test('of another bank are told apart from an entry with the same id that names no bank', async () => {
     const { nodes } = await list(
       'id',
       accountOf('A', 'own', 'BANK'),
@@ -363,22 +363,19 @@ describe('accounts', () => {
     ]);
   });
 
-  test.each(['unique', 'repeated'])(
-    'are told apart by their list once, however many they are (%s)',
-    (ids) => {
-      let reads = 0;
-      const accounts = Array.from({ length: 100 }, (_, at) => ({
-        ...accountOf(ids === 'unique' ? `A${at}` : 'A', `${at}`),
-        get bank_id() {
-          reads++;
-          return 'OTHER';
-        },
-      }));
-      const path = { bankId: 'BANK', accountId: 'A', viewId: 'owner', scope: 'views' as const };
-      const made = accounts.map(Account.nodesIn(accounts as never, path) as (record: object) => never);
-      expect(new Set(made.map((node) => Account.globalIdOf(node))).size).toBe(100);
-      // All entries are read twice to find whether one names this bank. Each node then reads its ids and its content.
-      expect(reads).toBeLessThanOrEqual(600);
-    },
-  );
+  test.each(['unique', 'repeated'])('are told apart once for a list, however long it is (%s)', (ids) => {
+    let reads = 0;
+    const accounts = Array.from({ length: 100 }, (_, at) => ({
+      ...accountOf(ids === 'unique' ? `A${at}` : 'A', `${at}`),
+      get bank_id() {
+        reads++;
+        return 'OTHER';
+      },
+    }));
+    const path = { bankId: 'BANK', accountId: 'A', viewId: 'owner', scope: 'views' as const };
+    const made = accounts.map(Account.nodesIn(accounts as never, path) as (record: object) => never);
+    expect(new Set(made.map((node) => Account.globalIdOf(node))).size).toBe(100);
+    // To find whether one names this bank, once for the nodes and once for their ids; and for each node, its ids, and its content.
+    expect(reads).toBeLessThanOrEqual(600);
+  });
 });

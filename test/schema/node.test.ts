@@ -63,25 +63,22 @@ const idsIn = (data: unknown) =>
 const nodeWith = (selection: string, id: unknown) =>
   ask(`query Q($id: ID!) { node(id: $id) { ${selection} } }`, { id });
 
-test.each(types)(
-  'a %s is read again by its global id, with the one call that it takes: %s',
-  async (type, document, field, called) => {
-    const found = await ask(document);
-    expect(found.errors).toBeUndefined();
-    const { id, ...fields } = nodeIn(found.data);
-    bank.calls.length = 0;
+test.each(types)('a %s is read by its global id with one call: %s', async (type, document, field, called) => {
+  const found = await ask(document);
+  expect(found.errors).toBeUndefined();
+  const { id, ...fields } = nodeIn(found.data);
+  bank.calls.length = 0;
 
-    expect(await nodeWith('__typename id', id)).toEqual({ data: { node: { __typename: type, id } } });
-    expect(bank.calls).toEqual([]);
+  expect(await nodeWith('__typename id', id)).toEqual({ data: { node: { __typename: type, id } } });
+  expect(bank.calls).toEqual([]);
 
-    const again = await nodeWith(`id ... on ${type} { ${field} }`, id);
-    expect(again).toEqual({ data: { node: { id, ...fields } } });
-    expect(bank.lines()).toEqual(called === null ? [] : [bankLine(called)]);
-  },
-);
+  const again = await nodeWith(`id ... on ${type} { ${field} }`, id);
+  expect(again).toEqual({ data: { node: { id, ...fields } } });
+  expect(bank.lines()).toEqual(called === null ? [] : [bankLine(called)]);
+});
 
 describe('global ids', () => {
-  test('tell apart ids that would be the same when they are joined', async () => {
+  test('differ for ids that would be the same if they were joined', async () => {
     const names = [
       ['a', 'b:c'],
       ['a:b', 'c'],
@@ -103,7 +100,7 @@ describe('global ids', () => {
     expect(bank.calls).toEqual([]);
   });
 
-  test('of an account, and of what hangs on it, hold the view', async () => {
+  test('of an account, its counterparties and its transactions contain the view', async () => {
     const account = (viewId: string) => `account(accountId: "A", viewId: "${viewId}") {
       id otherAccount(otherAccountId: "O") { id } transaction(transactionId: "T") { id } }`;
     const { data } = await ask(`{ bank { one: ${account('one')} two: ${account('two')} } }`);
@@ -120,7 +117,7 @@ describe('global ids', () => {
     expect(bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/two/views']);
   });
 
-  test('of a payload are those of the query', async () => {
+  test('in a payload are the same as in a query', async () => {
     const written = await ask(`mutation {
       putCustomer(input: { customerId: "C", customer: {} }) { customer { id } }
       putBranch(input: { branchId: "BRANCH", branch: { acceptsDeposits: true } }) { branch { id } }
@@ -148,7 +145,7 @@ describe('nodes', () => {
     'Transaction:["BANK","A","owner","T"]',
   ].map(encode) as [string, string, string, string];
 
-  test('keeps the order, and fails item by item', async () => {
+  test('keep the order of the ids, and fail one by one', async () => {
     bank.on('GET /v1/api/banks/BANK/customers/C', { status: 403 });
     const result = await nodesWith(fields, [branch, customer, 'forged', account, transaction, account]);
     const found = { __typename: 'Account', id: account, label: 'A as owner' };
@@ -163,7 +160,7 @@ describe('nodes', () => {
     expect(await nodesWith(fields, [])).toEqual({ data: { nodes: [] } });
   });
 
-  test('fail with the error of their record, at their place', async () => {
+  test('fail with the error of their record, each at its position', async () => {
     bank.otherwise({ body: { branches: [], metadata: [], otherAccounts: [], accounts: [] } });
     const others = ['MetadataEntry:[{"id":"M"},"C"]', 'OtherAccount:["BANK","A","owner","O"]'].map(encode);
     const result = await nodesWith(

@@ -9,7 +9,7 @@ const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 
 // test/bank/wire-format.test.ts tests the calls without credentials.
 test.each(Object.values(operations))(
-  '$id is one call, with the headers that the specification gives it and every digit of its body',
+  '$id is one call with the headers of the specification and every digit of its body',
   async ({ id, tracked, auth }) => {
     const { document, line, sent, reply } = sampleCalls[id];
     bank.otherwise({ body: reply });

@@ -24,32 +24,35 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, nu
   ['silence', 'hang', 'BANK_TIMEOUT', undefined],
 ];
 
-describe('one of several records that the bank answers with', () => {
-  test.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
-    await using fixture = await startBankqlFixture(
-      reply === 'hang' ? { bankOptions: { timeoutMs: 2_000 } } : {},
-    );
-    fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
-    const result = await fixture.ask(threeAccounts);
-    expect(result.data).toEqual({
-      bank: { a: { label: 'A as owner' }, b: null, c: { label: 'C as owner' } },
-    });
-    expect(result.errors).toMatchObject([
-      { path: ['bank', 'b'], extensions: { code, operation: 'getAccountsScope' } },
-    ]);
-    const [error] = result.errors ?? [];
-    expect(error?.extensions.status).toBe(status);
-    expect(error?.extensions.retryable).toBe(
-      ['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT'].includes(code),
-    );
-    // The bank's text is shown only for statuses 4xx.
-    expect(JSON.stringify(result).includes('the word of the bank')).toBe(
-      status !== undefined && status >= 400 && status < 500,
-    );
-    expect(fixture.bank.calls).toHaveLength(3);
-  });
+describe('one of several records', () => {
+  test.each(failures)(
+    'that fails with %s is null with an error, and the others are answered',
+    async (_, reply, code, status) => {
+      await using fixture = await startBankqlFixture(
+        reply === 'hang' ? { bankOptions: { timeoutMs: 2_000 } } : {},
+      );
+      fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
+      const result = await fixture.ask(threeAccounts);
+      expect(result.data).toEqual({
+        bank: { a: { label: 'A as owner' }, b: null, c: { label: 'C as owner' } },
+      });
+      expect(result.errors).toMatchObject([
+        { path: ['bank', 'b'], extensions: { code, operation: 'getAccountsScope' } },
+      ]);
+      const [error] = result.errors ?? [];
+      expect(error?.extensions.status).toBe(status);
+      expect(error?.extensions.retryable).toBe(
+        ['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT'].includes(code),
+      );
+      // The bank's text is shown only for statuses 4xx.
+      expect(JSON.stringify(result).includes('the word of the bank')).toBe(
+        status !== undefined && status >= 400 && status < 500,
+      );
+      expect(fixture.bank.calls).toHaveLength(3);
+    },
+  );
 
-  test('has a Track-ID in its error exactly where its call had one', async () => {
+  test('has a Track-ID in its error exactly if its call had one', async () => {
     bank.otherwise({ status: 403 });
     const result = await ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
     const tracked = bank.calls.find(({ path }) => path.endsWith('/metadata'));
@@ -63,7 +66,7 @@ describe('one of several records that the bank answers with', () => {
 });
 
 describe('a list of links', () => {
-  test('is null at the one owner that cannot be read', async () => {
+  test('is null only for the owner that cannot be read', async () => {
     bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/customers/O2', { status: 403, body: 'not yours' });
     const result = await ask(ownersOfAccount);
     expect(result.data).toEqual({
@@ -74,7 +77,7 @@ describe('a list of links', () => {
     expect(failuresOf(result)).toEqual(['bank.account.owners.1 FORBIDDEN']);
   });
 
-  test('is null at the one owner whose id is none', async () => {
+  test('is null only for the owner whose id is invalid', async () => {
     bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: ['O1', true, '..', '', null, 'O2'] }] },
     });
@@ -89,7 +92,7 @@ describe('a list of links', () => {
     expect(bank.calls).toHaveLength(3);
   });
 
-  test('is null as a whole where it is no list', async () => {
+  test('is null as a whole if the bank sends no list', async () => {
     bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: true, label: 'l' }] },
     });
@@ -99,8 +102,8 @@ describe('a list of links', () => {
   });
 });
 
-describe('without the auth headers', () => {
-  test('fields that need them are null and make no call; the others stand', async () => {
+describe('a request without the auth headers', () => {
+  test('has null for fields that need them, without a call, and answers the others', async () => {
     bank.otherwise(anyAnswer);
     const document = `{ bank {
       branches { totalCount } customer(customerId: "C") { legalName } account(accountId: "A") { label otherAccounts { totalCount } }
@@ -125,7 +128,7 @@ describe('without the auth headers', () => {
 });
 
 describe('a failing list', () => {
-  test('is one error for every field that asked for it', async () => {
+  test('is one error for every field that reads it', async () => {
     bank
       .otherwise(anyAnswer)
       .on('GET /v1/api/banks/BANK/accounts/A/owner/other_accounts', { status: 500, body: exact('1') });

@@ -34,7 +34,11 @@ const ann = { id: 'ann', swift_bic: 'THEREXXX' };
 describe('the payee of a counterparty', () => {
   test.each<[string, Partial<OtherAccount>, Payee | null]>([
     ['by its id and the code of its bank', ann, { accountId: 'ann', bankId: 'THEREXXX' }],
-    ['at this bank, by its BIC', { id: 'ann', swift_bic: 'BANK' }, { accountId: 'ann', bankId: 'BANK' }],
+    [
+      'at this bank is known by its BIC',
+      { id: 'ann', swift_bic: 'BANK' },
+      { accountId: 'ann', bankId: 'BANK' },
+    ],
     [
       'at this bank, by the head office',
       { id: 'ann', swift_bic: 'BANKXXX' },
@@ -66,7 +70,7 @@ describe('the payee of a counterparty', () => {
     expect(payees).toEqual([expected]);
   });
 
-  test('is null for an id that another counterparty has, also if a search finds one of them', async () => {
+  test('is null if another counterparty has the same id, although a search finds only one of them', async () => {
     const twins = [counterparty(ann), counterparty({ ...ann, swift_bic: 'OTHER', IBAN: 'GB00' })];
     expect((await payeesOf(...twins, counterparty({ ...ann, id: 'bea' }))).payees).toEqual([
       null,
@@ -89,7 +93,7 @@ describe('the payee of a counterparty', () => {
     expect(bank.lines()).toEqual([others, others]);
   });
 
-  test('is held against the whole list also if the bank has searched it', async () => {
+  test('is compared with the whole list although the bank has filtered it', async () => {
     const searched = others.replace('GET', 'POST');
     bank
       .on(searched, { body: { otherAccounts: [counterparty({ ...ann, IBAN: 'GB00' })] } })
@@ -101,7 +105,7 @@ describe('the payee of a counterparty', () => {
     expect(bank.lines()).toEqual([searched, others]);
   });
 
-  test('is an error where the bank’s values break the contract', async () => {
+  test('is an error if the values of the bank break the contract', async () => {
     const result = await payeesOf(counterparty({ ...ann, swift_bic: {} }), counterparty({ id: ['x'] }));
     expect(result.payees).toEqual([null, null]);
     expect(failuresOf(result)).toEqual(
@@ -116,7 +120,7 @@ describe('the payee of a counterparty', () => {
     ['that does not say its bank', [{ id: 'ann' }], { accountId: 'ann' }],
     ['that does not have it', [], { accountId: 'ann' }],
   ])(
-    'of a transaction that has the whole counterparty is held against the list: one %s',
+    'of a transaction with a whole counterparty is compared with the list: one %s',
     async (_, listed, payee) => {
       const transaction = `${account}/transactions/T/transaction`;
       bank
@@ -133,7 +137,7 @@ describe('the payee of a counterparty', () => {
   );
 });
 
-describe('a payee goes into a payment as it is', () => {
+describe('a payee is the `to` of a payment without a change', () => {
   test.each([
     ['makeTransaction', 'MakeTransactionInput', {}, { from: { bank_id: 'BANK', account_id: 'ACC' } }],
     ['putTransactionRequest', 'PutTransactionRequestInput', { transactionRequestType: 'SEPA' }, {}],
@@ -157,7 +161,7 @@ describe('a payee goes into a payment as it is', () => {
   });
 
   test.each(['makeTransaction', 'putTransactionRequest'])(
-    '%s takes no second name of who pays',
+    '%s has no second argument for the paying account',
     async (field) => {
       const type = field === 'makeTransaction' ? '' : 'transactionRequestType: "T"';
       const { errors } = await ask(`mutation { ${field}(input: { accountId: "ACC", from: { accountId: "ACC" },

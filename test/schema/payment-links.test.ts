@@ -53,7 +53,7 @@ async function start() {
 }
 
 describe('a transfer', () => {
-  test('leads to its transaction and its record, also where it is asked for again', async () => {
+  test('leads to its transaction and its record, also when it is repeated', async () => {
     await using fixture = await start();
     const { data, errors } = await fixture.pay('key');
     expect(errors).toBeUndefined();
@@ -75,7 +75,7 @@ describe('a transfer', () => {
     [{}, []],
     [{ status: 'OK' }, []],
     [{ id: '../x' }, ['makeTransaction.payment.transaction BANK_BAD_RESPONSE']],
-  ])('has no transaction where the bank answers %o', async (body, failures) => {
+  ])('has no transaction if the bank answers %o', async (body, failures) => {
     await using fixture = await start();
     fixture.bank.on(line, { body });
     const result = await fixture.pay('key');
@@ -100,7 +100,7 @@ describe('a payment', () => {
     expect(fixture.bank.lines().sort()).toEqual([read('A'), read('B'), transaction].sort());
   });
 
-  test('leads to the account that it names, at another bank and through another view', async () => {
+  test('leads to accounts at another bank and through another view', async () => {
     await using fixture = await start();
     fixture.bank.on(line, { status: 400, body: { message: 'no' } });
     await fixture.pay('other bank', { bankId: 'B2', accountId: 'B' });
@@ -112,7 +112,7 @@ describe('a payment', () => {
 });
 
 describe('the global id of a payment', () => {
-  test('leads its caller to it, for no call, and is the same each time', async () => {
+  test('finds the payment for its caller, without a call', async () => {
     await using fixture = await start();
     const { data } = await fixture.pay('key');
     const id = data?.makeTransaction?.payment?.id ?? '';
@@ -132,7 +132,7 @@ describe('the global id of a payment', () => {
     ['Auth-ID', 'another'],
     ['Auth-Provider-Name', 'another'],
     ['Ocp-Apim-Subscription-Key', 'another'],
-  ])('leads nobody else to it: another %s', async (header, value) => {
+  ])('does not find the payment for a caller with another %s', async (header, value) => {
     await using fixture = await start();
     const id = (await fixture.pay('key')).data?.makeTransaction?.payment?.id ?? '';
     // Another caller has a payment with the same key.
@@ -141,7 +141,7 @@ describe('the global id of a payment', () => {
     expect(await fixture.ask(PaymentNode, { id }, other)).toEqual({ data: { node: null } });
   });
 
-  test('holds the Track-ID alone, and neither the key nor a hash of it', async () => {
+  test('contains only the Track-ID, not the key or a hash of it', async () => {
     await using fixture = await start();
     const { id = '', trackId } = (await fixture.pay('a-secret-key')).data?.makeTransaction?.payment ?? {};
     expect(decodeGlobalId(id)).toEqual({ typename: 'Payment', key: [trackId] });
@@ -149,7 +149,7 @@ describe('the global id of a payment', () => {
     expect(await fixture.ask(PaymentNode, { id: unknown })).toEqual({ data: { node: null } });
   });
 
-  test('is refused where nobody made it', async () => {
+  test('is refused if bankql has not made it', async () => {
     await using fixture = await start();
     for (const key of ['[]', '[1]', '["x","y"]', '{}']) {
       const result = await fixture.ask(PaymentNode, { id: encodeGlobalId('Payment', key) });

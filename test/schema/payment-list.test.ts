@@ -101,7 +101,7 @@ describe('payments', () => {
     expect(fixture.bank.calls).toHaveLength(calls);
   });
 
-  test('are none where none was made', async () => {
+  test('are an empty list if none was made', async () => {
     await using fixture = await setUp();
     expect((await fixture.ask(PaymentPage)).data?.payments).toEqual({
       edges: [],
@@ -110,7 +110,7 @@ describe('payments', () => {
     });
   });
 
-  test('may be those in some states alone', async () => {
+  test('can be filtered by state', async () => {
     await using fixture = await setUp();
     const { pay, keys } = fixture;
     await pay('done');
@@ -124,7 +124,7 @@ describe('payments', () => {
     expect(await keys({ states: null })).toEqual(['rejected', 'unknown', 'done']);
   });
 
-  test('come in pages, from the newest and from the oldest, of which none is twice when others are made in between', async () => {
+  test('come in pages from the newest or the oldest, and none appears twice when others are made in between', async () => {
     await using fixture = await setUp();
     const { pay, keys } = fixture;
     for (let n = 1; n <= 5; n++) await pay(`key-${n}`);
@@ -151,7 +151,7 @@ describe('payments', () => {
     expect(await keys({ first: 100 })).toHaveLength(6);
   });
 
-  test('may be those of one account, and from a time on; they are counted if that is asked for', async () => {
+  test('can be filtered by account and time, and counted', async () => {
     await using fixture = await setUp();
     const { pay, keys } = fixture;
     await pay('one');
@@ -172,7 +172,7 @@ describe('payments', () => {
     { 'Auth-ID': 'another' },
     { 'Auth-Provider-Name': 'another' },
     { 'Ocp-Apim-Subscription-Key': 'another' },
-  ])('are seen by nobody else: with %j there are none, however many there are', async (other) => {
+  ])('are not seen by another caller: %j', async (other) => {
     await using fixture = await setUp();
     const { pay, keys } = fixture;
     for (let n = 0; n < 3; n++) await pay(`key-${n}`);
@@ -184,7 +184,7 @@ describe('payments', () => {
     expect(await keys({ first: 1 })).toEqual(['last']);
   });
 
-  test('are refused for a page that is none', async () => {
+  test('are refused for an invalid page', async () => {
     await using fixture = await setUp();
     const texts = ['nonsense', '["at:980"]', '[1]', '["1","x"]', '[1,2]', '[1,"x","y"]', '{}'];
     const pages: object[] = [
@@ -204,7 +204,7 @@ describe('payments', () => {
     }
   });
 
-  test('begin where they would without a cursor, if it is empty', async () => {
+  test('begin at the start of the list if the cursor is empty', async () => {
     await using fixture = await setUp();
     await fixture.pay('older');
     await fixture.pay('newer');
@@ -217,7 +217,7 @@ describe('payments', () => {
     expect(data?.payments?.pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
   });
 
-  test("behind another caller's cursor are the caller's own", async () => {
+  test("after a cursor of another caller are the caller's own", async () => {
     await using fixture = await setUp();
     const another = { ...credentials, 'Auth-ID': 'another' };
     await fixture.pay('older');
@@ -228,7 +228,7 @@ describe('payments', () => {
     expect(await fixture.keys({ before: cursor })).toEqual(['newer']);
   });
 
-  test('end an operation that reads too many of them in too many ways', async () => {
+  test('end an operation that searches too many of them', async () => {
     await using fixture = await setUp();
     await Promise.all(Array.from({ length: 300 }, (_, n) => fixture.pay(`key-${n}`)));
     const counts = (count: number) =>
@@ -244,13 +244,13 @@ describe('payments', () => {
     ]);
   });
 
-  test('need their caller', async () => {
+  test('need the credentials of the caller', async () => {
     await using fixture = await setUp();
     const result = await fixture.ask(PaymentPage, {}, { 'Ocp-Apim-Subscription-Key': 'key' });
     expect(failuresOf(result)).toEqual(['payments MISSING_CREDENTIALS']);
   });
 
-  test('say that their outcomes are unknown where the store is away', async () => {
+  test('fail with the message that outcomes are unknown while the store is unavailable', async () => {
     await using fixture = await setUp();
     await fixture.pay('key');
     await fixture.store.close();

@@ -60,7 +60,7 @@ async function start(options: Parameters<typeof startBankqlFixture>[0] = {}) {
 
 describe('makeTransaction', () => {
   // written-bodies.json shows the rest of the request.
-  test('makes a transfer, whose record it shows, and is the stored answer the second time', async () => {
+  test('makes a transfer, answers its record, and answers the same when it is repeated', async () => {
     await using fixture = await start();
     const paid = await fixture.pay();
     expect(paid).toEqual({
@@ -82,7 +82,7 @@ describe('makeTransaction', () => {
     expect(fixture.bank.lines()).toEqual([transfer, readPayee, readPayee]);
   });
 
-  test('keeps who was paid if the caller may not read their account', async () => {
+  test('keeps the payee if the caller may not read the account of the payee', async () => {
     await using fixture = await start();
     fixture.bank.on(readPayee, { status: 403, body: { message: 'not yours' } });
     const { payment, errors } = await fixture.pay();
@@ -92,7 +92,7 @@ describe('makeTransaction', () => {
     ]);
   });
 
-  test('shows the record of a payment that was refused, with the bank’s words', async () => {
+  test('answers the record of a rejected payment with the message of the bank', async () => {
     await using fixture = await start();
     fixture.bank.on(transfer, refusal);
     for (const _ of ['first', 'replayed']) {
@@ -114,7 +114,7 @@ describe('makeTransaction', () => {
     expect(fixture.bank.lines().filter((line) => line === transfer)).toHaveLength(1);
   });
 
-  test('shows the record of a payment whose outcome is unknown', async () => {
+  test('answers the record of a payment whose outcome is unknown', async () => {
     await using fixture = await start();
     fixture.bank.on(transfer, { status: 202, body: { status: 'PENDING' } });
     const { payment, userErrors } = await fixture.pay();
@@ -125,7 +125,7 @@ describe('makeTransaction', () => {
     ]);
   });
 
-  test('has neither a payment nor a Track-ID where the bank did not know the caller', async () => {
+  test('answers no payment and no Track-ID if the bank did not know the caller', async () => {
     await using fixture = await start();
     fixture.bank.on(transfer, { status: 401, body: {} });
     expect(await fixture.pay()).toMatchObject({
@@ -136,7 +136,7 @@ describe('makeTransaction', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('says the same of a payment that an operator settled as refused as its record', async () => {
+  test('answers the same as the record of a payment that an operator settled as rejected', async () => {
     const store = createMemoryStore({ retentionMs: 86_400_000 });
     await using fixture = await start({ store });
     fixture.bank.on(transfer, { status: 500 });
@@ -148,7 +148,7 @@ describe('makeTransaction', () => {
     expect(userErrors).toMatchObject([{ code: 'BANK_REJECTED', message: payment?.failureMessage }]);
   });
 
-  test('shows that it is done, with its record, also where the store cannot be read', async () => {
+  test('answers DONE with the record although the store cannot be read', async () => {
     const store = createMemoryStore({ retentionMs: 86_400_000 });
     await using fixture = await start({ store });
     const find = vi.spyOn(store, 'find').mockRejectedValue(new StoreUnavailable('The store is away.'));
@@ -159,7 +159,7 @@ describe('makeTransaction', () => {
 });
 
 describe('putTransactionRequest', () => {
-  test('answers as makeTransaction, with the requests that were made', async () => {
+  test('answers as makeTransaction does, and the transaction requests', async () => {
     await using fixture = await start();
     fixture.bank.on(request, (call) => ({ body: requested(call) }));
     const asked = await fixture.request({ challengeType: 'SMS' });
@@ -260,7 +260,7 @@ describe('a payment that is not done', () => {
     [{ description: 'x'.repeat(513) }, ['description']],
     [{ accountId: 'a/b' }, ['accountId']],
   ];
-  test('names the argument that is at fault, and holds no key', async () => {
+  test('names the invalid argument, and reserves no key', async () => {
     await using fixture = await start();
     for (const mutate of [fixture.pay, fixture.request]) {
       for (const [change, argument] of faults)

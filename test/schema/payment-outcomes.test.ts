@@ -52,7 +52,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     [400, 'BANK_REJECTED'],
     [403, 'FORBIDDEN'],
     [404, 'NOT_FOUND'],
-  ])('that the bank answers with %i is rejected as %s, and stays so', async (status, code) => {
+  ])('that the bank answers with %i is rejected as %s, and stays rejected', async (status, code) => {
     await using fixture = await startBankqlFixture();
     const message = 'The account is closed';
     fixture.bank.otherwise({ status, body: { code: 'INSUFFICIENT_FUNDS', message } });
@@ -78,7 +78,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     expect(endedIn(fixture.bankql)).toMatchObject([{ state: 'REJECTED', code, status, trackId, operation }]);
   });
 
-  test('that the bank answers with 401 leaves no record: its key is free for credentials that are accepted', async () => {
+  test('that the bank answers with 401 leaves no record, so its key can be used again', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ status: 401, body: { message: 'Unauthorized' } });
     for (const calls of [1, 2]) {
@@ -97,7 +97,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     expect(ends).toEqual(['RELEASED 401', 'RELEASED 401', 'DONE 200']);
   });
 
-  test('that the bank answers with the 401 that a read got leaves no record, in whatever language', async () => {
+  test('that the bank answers with the same 401 as a read leaves no record, in any language', async () => {
     await using fixture = await startBankqlFixture();
     const says = (id: string, message: string) => ({
       status: 401,
@@ -168,7 +168,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
       { code: 'BANK_UNAVAILABLE', ...waits },
     ],
   ])(
-    'that a gateway refuses %s leaves the key free, and is told so',
+    'that a gateway refuses %s leaves the key free, and the error says so',
     async (_, reply, hasOperatorKey, details) => {
       await using fixture = await startBankqlFixture({ bankOptions: { gateways: gateways(hasOperatorKey) } });
       fixture.bank.otherwise(reply);
@@ -225,7 +225,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     expect(endedIn(fixture.bankql)).toMatchObject([{ state: 'UNKNOWN', code, trackId }]);
   });
 
-  test('that was never sent may be tried again with its key, and then is made once', async () => {
+  test('that was not sent can be repeated with its key, and is then made once', async () => {
     await using bank = await startRecordingBank();
     await using gate = await closedTcpGate(bank.url);
     await using bankql = await createTestBankql({ bankUrl: gate.url });
@@ -246,7 +246,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     expect(endedIn(bankql).map(({ state }) => state)).toEqual(['NOT_SENT', 'NOT_SENT', 'DONE']);
   });
 
-  test('needs its caller, and leaves no record without', async () => {
+  test('needs the credentials of the caller, and leaves no record without them', async () => {
     await using fixture = await startBankqlFixture();
     const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
     expect(failuresOf(await fixture.ask(document, {}, headers))).toEqual([`${field} MISSING_CREDENTIALS`]);
@@ -262,7 +262,7 @@ test.each([
   ['its list', requested, [{ status: 'INITIATED' }]],
   ['a short text', () => 'OK', [{ status: 'OK' }]],
 ] as const)(
-  'a request that is answered with %s is done, and shows what there is',
+  'a transaction request that is answered with %s is DONE',
   async (_, bodyOf, transactionRequests) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise((call) => ({ body: bodyOf(call) }));

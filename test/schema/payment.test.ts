@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { graphql } from '../generated/index.ts';
-import { credentials, testLeaseMs } from '../support/bankql.ts';
+import { createTestBankql, credentials, testLeaseMs, testOptions } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
 import { requested } from '../support/requested.ts';
 
 const WholePayment = graphql(`
@@ -51,13 +54,13 @@ async function startPaying() {
 }
 
 describe('payment', () => {
-  test('is null for a key that was never used, and costs no call', async () => {
+  test('is null for an unused key, without a call', async () => {
     await using fixture = await startBankqlFixture();
     expect(await fixture.ask(WholePayment, { key: 'unused' })).toEqual({ data: { payment: null } });
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  test('is PENDING while the bank has not answered, then DONE; the key is in progress meanwhile', async () => {
+  test('is PENDING until the bank answers, then DONE; until then its key is IDEMPOTENCY_IN_PROGRESS', async () => {
     await using fixture = await startPaying();
     const { paying, trackId, bankql, ask } = fixture;
     expect(bankql.audit).toMatchObject([{ state: 'PENDING', trackId }]);
@@ -108,7 +111,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('is UNKNOWN once its lease has ended, and DONE when the answer comes after all', async () => {
+  test('is UNKNOWN when its lease has ended, and DONE if the answer comes later', async () => {
     await using fixture = await startPaying();
     const stateOf = async () => (await fixture.ask(WholePayment, key)).data?.payment;
     fixture.pass(testLeaseMs + 1);
@@ -122,7 +125,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  test('of a transaction request says so, with no money where none was named', async () => {
+  test('of a transaction request names its operation, and has no value if none was given', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise((call) => ({ body: requested(call) }));
     const paymentWith = async (id: string, value: string) => {
@@ -142,7 +145,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  test('belongs to its caller, whose key is free for everybody else', async () => {
+  test('belongs to its caller; another caller can use the same key', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayForPayment, { input });
@@ -156,7 +159,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(3);
   });
 
-  test('is not denied to its caller with another subscription key, such as a renewed one', async () => {
+  test('is an error, not null, for its caller with another subscription key, such as a renewed one', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayForPayment, { input });
@@ -171,6 +174,10 @@ describe('payment', () => {
           extensions: { code: 'IDEMPOTENCY_KEY_REUSED' },
         },
       ]);
+    const { 'Ocp-Apim-Subscription-Key': _key, ...without } = credentials;
+    expect(failuresOf(await fixture.ask(WholePayment, key, without))).toEqual([
+      'payment MISSING_CREDENTIALS',
+    ]);
     const unused = await fixture.ask(WholePayment, { key: 'unused' }, renewed);
     expect(unused).toEqual({ data: { payment: null } });
     expect(fixture.bank.calls).toHaveLength(1);
@@ -178,7 +185,7 @@ describe('payment', () => {
 });
 
 describe('the audit log', () => {
-  test('has one line for the end of a payment, however often it is asked for, and no credential, key or text of it', async () => {
+  test('has one line for the end of a payment, however often it is repeated, and no credential, key or description', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { id: 'TX', uuid: 'the-answer' } });
     await fixture.ask(PayForPayment, { input });
@@ -219,5 +226,45 @@ describe('the audit log', () => {
     expect(second).toBe(first);
     expect(third).not.toBe(first);
     expect(first).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  const pay =
+    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { replayed } }';
+  const find = '{ payment(idempotencyKey: "k") { state } }';
+
+  const startWithLog = async (failing: (state: string) => boolean) => {
+    const bank = (await startRecordingBank()).otherwise({ body: { id: 'tx' } });
+    const { bank: client } = await testOptions({ bankUrl: bank.url });
+    const payments = createPaymentService({
+      bank: client,
+      store: await createMemoryStore({ retentionMs: 1e9 }),
+      leaseMs: 10_000,
+      audit: ({ state }) => {
+        if (failing(state)) throw new Error('ENOSPC');
+      },
+    });
+    const bankql = await createTestBankql({ bankUrl: bank.url, payments });
+    onTestFinished(async () => {
+      await bankql[Symbol.asyncDispose]();
+      await client.close();
+      await bank.close();
+    });
+    return { bank, ask: (query: string) => bankql.ask(query) };
+  };
+
+  test('must have a line before a payment is sent: otherwise nothing is sent, and the key is free', async () => {
+    let full = true;
+    const { bank, ask } = await startWithLog((state) => full && state === 'PENDING');
+    expect((await ask(pay)).errors?.[0]?.extensions.code).toBe('STATE_UNAVAILABLE');
+    expect(bank.calls).toEqual([]);
+    full = false;
+    expect((await ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
+  });
+
+  test('may fail after a payment was sent: the payment is DONE nevertheless', async () => {
+    const { bank, ask } = await startWithLog((state) => state === 'DONE');
+    expect((await ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
+    expect((await ask(find)).data).toEqual({ payment: { state: 'DONE' } });
+    expect(bank.calls).toHaveLength(1);
   });
 });

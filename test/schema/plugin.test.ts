@@ -21,7 +21,7 @@ const order = record('StandingOrder', 'A standing order.', {
   earlier: accountRef.array().nullish().describe('Who was paid before.'),
 });
 
-test('an AccountRef works in any record, and leads to the account and the counterparty', async () => {
+test('an AccountRef leads to the account and the counterparty in any record', async () => {
   const asked: unknown[] = [];
   const named = (id: string) => ({ account_id: id, bank_id: null });
   const orders = [
@@ -83,7 +83,7 @@ test('an AccountRef works in any record, and leads to the account and the counte
 });
 
 test.each(['id', 'bank', 'account', 'version'])(
-  'a member of a record does not disappear behind the field %s',
+  'a member of a record may not have the name of the field %s',
   (name) => {
     const shape = record(`Hidden${name}`, 'A record.', { [name]: text.nullish().describe('A member.') });
     const ref = builder.bankRef(shape, { key: [Account, 'hiddenId'], list: { operation: getBranches } });

@@ -201,7 +201,7 @@ const types = ['text/plain', 'text/html; charset=utf-8', 'application/octet-stre
 );
 
 test.each([...habits, ...types])(
-  'what is counted as %s is read as what it means: %#',
+  'a deviation that is counted as %s is read as the form of the specification: %#',
   async (counted, query, specified, written, type = 'application/json') => {
     await using strict = await fixtureWith({ body: specified });
     const expected = await strict.ask(query);
@@ -216,14 +216,14 @@ test.each([...habits, ...types])(
   },
 );
 
-test.each([[], ''])('a balance that holds nothing (%j) is null, in the account list too', async (balance) => {
+test.each([[], ''])('an empty balance (%j) is null', async (balance) => {
   await using fixture = await fixtureWith({ body: accountWith({ balance }) });
   const result = await fixture.ask('{ bank { account(accountId: "ACC") { label balance { amount } } } }');
   expect(result).toEqual({ data: { bank: { account: { label: 'label', balance: null } } } });
   expect(fixture.drifts).toEqual(['getAccountsScope balance']);
 });
 
-test('a value whose meaning is not certain fails its field, and no other', async () => {
+test('a value whose meaning is not certain is an error at its own field only', async () => {
   await using fixture = await fixtureWith({
     body: {
       branches: ['Y', 'TRUE', 1, '', []].map((acceptsDeposits) => ({ ...branch, acceptsDeposits })),
@@ -250,7 +250,7 @@ describe('status 200', () => {
     ['several', { errors: [{ detail: 'one' }, 'two'] }, 'one two'],
     ['a message alone', { code: 401, message: 'log in' }, 'log in'],
     ['an error with an id of its own', { id: 'e-1', error: 'no' }, 'no'],
-  ])('with an error (%s) is BANK_REJECTED with its words', async (_, body, words) => {
+  ])('with an error (%s) is BANK_REJECTED with its text', async (_, body, words) => {
     await using fixture = await fixtureWith({ body });
     for (const query of [customer, branches]) {
       const result = await fixture.ask(query);
@@ -265,7 +265,7 @@ describe('status 200', () => {
     ['another kind of record', { routing_number: '7' }],
     ['several customers', { customers: [customerRecord, customerRecord] }],
     ['a list of another kind', { orders: [{}] }],
-  ])('with %s, where nothing is known, is BANK_BAD_RESPONSE', async (_, body) => {
+  ])('with %s in place of the record is BANK_BAD_RESPONSE', async (_, body) => {
     await using fixture = await fixtureWith({ body });
     const result = await fixture.ask(customer);
     expect(failuresOf(result)).toEqual(['bank.customer BANK_BAD_RESPONSE']);
@@ -273,7 +273,7 @@ describe('status 200', () => {
   });
 
   test.each(['', { customer: null }])(
-    'with nothing (%j), for a record, is BANK_BAD_RESPONSE',
+    'with an empty answer (%j) in place of a record is BANK_BAD_RESPONSE',
     async (body) => {
       await using fixture = await fixtureWith({ body });
       expect(failuresOf(await fixture.ask(customer))).toEqual(['bank.customer BANK_BAD_RESPONSE']);
@@ -281,7 +281,7 @@ describe('status 200', () => {
     },
   );
 
-  test('with an error, to a write: its words, and no word that it was not executed', async () => {
+  test('with an error to a write has its text, and says that the write may have been executed', async () => {
     await using fixture = await fixtureWith({ body: { error: 'half done' } });
     const result = await fixture.ask(
       'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId } }',
@@ -312,7 +312,7 @@ test.each<[string, Reply]>([
   expect(errors?.[0]?.extensions).toMatchObject({ retryable: false, trackId: expect.any(String) });
 });
 
-test('an integer as an id is asked for by its digits, and found by them', async () => {
+test('an id that the bank writes as an integer is found and used by its digits', async () => {
   await using fixture = await fixtureWith({ body: { branches: [{ ...branch, id: 12345 }] } });
   fixture.bank
     .on('GET /v1/api/banks/BANK/accounts/12345/owner/views', {
@@ -341,7 +341,7 @@ test('an integer as an id is asked for by its digits, and found by them', async 
 describe('a single account', () => {
   const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
-  test('is the only entry of its answer, whatever its own id; counted once', async () => {
+  test('is the only entry of the answer although its id differs, which is counted once', async () => {
     await using fixture = await fixtureWith({ body: accounts({ ...accountRecord, id: 'another' }) });
     const result = await fixture.ask(`{ bank {
       account(accountId: "ACC") { accountId label }
@@ -354,7 +354,7 @@ describe('a single account', () => {
     expect(fixture.drifts).toEqual(['getAccountsScope id']);
   });
 
-  test('is read in the scope that is configured, as one bare account too; lists keep theirs', async () => {
+  test('is read in the scope BANK_ACCOUNT_SCOPE, also as one account without a list; lists keep their scope', async () => {
     const defaults = { bankId: 'BANK', viewId: 'owner', accountScope: 'account' };
     await using fixture = await fixtureWith({ body: accountRecord }, { defaults });
     const result = await fixture.ask(`{ bank {
@@ -384,7 +384,7 @@ test.each([
     '{ bank { account(accountId: "A") { transaction(transactionId: "T") { uuid details { status } } } } }',
   ],
 ])(
-  'another id than that of the path is drift of %s, counted once; an invalid one fails no other field',
+  'a record of %s with another id than in the path is counted once, and fails no field',
   async (operation, query) => {
     await using fixture = await fixtureWith({ body: { id: 'ANOTHER', name: 'n' } });
     expect(failuresOf(await fixture.ask(query))).toEqual([]);
@@ -414,15 +414,18 @@ describe('the answer to a request for a transaction', () => {
       { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'], body }] } },
       ['transaction_ids'],
     ],
-  ])('is shown and its drift counted once, also if it is replayed: %s', async (_, reply, drifts) => {
-    await using fixture = await fixtureWith(reply);
-    for (const replayed of [false, true]) {
-      const result = await fixture.ask(ask);
-      expect(result.errors).toBeUndefined();
-      expect(result.data).toMatchObject({
-        putTransactionRequest: { replayed, transactionRequests: [{ status: 'INITIATED' }] },
-      });
-    }
-    expect(fixture.drifts).toEqual(drifts.map((field) => `putTransactionsRequestAccount ${field}`));
-  });
+  ])(
+    'is answered, also when it is repeated, and its deviation is counted once: %s',
+    async (_, reply, drifts) => {
+      await using fixture = await fixtureWith(reply);
+      for (const replayed of [false, true]) {
+        const result = await fixture.ask(ask);
+        expect(result.errors).toBeUndefined();
+        expect(result.data).toMatchObject({
+          putTransactionRequest: { replayed, transactionRequests: [{ status: 'INITIATED' }] },
+        });
+      }
+      expect(fixture.drifts).toEqual(drifts.map((field) => `putTransactionsRequestAccount ${field}`));
+    },
+  );
 });

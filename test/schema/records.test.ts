@@ -394,7 +394,7 @@ function withNulls(data: unknown, places: readonly string[]): unknown {
 }
 
 describe.each(types)('$name', ({ record, reply, query, at, values, whole, least, ofIds }) => {
-  test('answers every field from its own place, for one call', async () => {
+  test('answers every field from its own member, with one call', async () => {
     bank.otherwise({ body: reply(record) });
     const result = await ask(query);
     expect(result.errors).toBeUndefined();
@@ -405,14 +405,14 @@ describe.each(types)('$name', ({ record, reply, query, at, values, whole, least,
   test.each([
     ['left out', least],
     ['null', { ...nulls(record), ...least }],
-  ])('answers null without an error for fields that are %s', async (_, body) => {
+  ])('answers null without an error for members that are %s', async (_, body) => {
     bank.otherwise({ body: reply(body) });
     const result = await ask(query);
     expect(result.errors).toBeUndefined();
     expect(valueAt(result.data, at)).toEqual({ ...nulls(whole), ...ofIds });
   });
 
-  test('with a broken value is null there, says so, and stands', async () => {
+  test('with a broken value has null and an error there, and answers the other fields', async () => {
     bank.otherwise({ body: reply(record) });
     const { data } = await ask(query);
     for (const [place, value, ...nulls] of values) {

@@ -99,7 +99,7 @@ const otherIds: readonly Place[] = [
 ];
 
 test.each(segments)(
-  '%s refuses what can be no segment of a path, without a call and without repeating it',
+  '%s refuses a text that cannot be part of a path, without a call and without repeating it',
   async (name, document, path) => {
     bank.otherwise(anyAnswer);
     // An empty bank id means the default bank.
@@ -118,7 +118,7 @@ test.each(segments)(
 const account = encodeGlobalId('Account', '["BANK","A","owner"]');
 
 test.each([...segments, ...otherIds])(
-  '%s refuses a global id, and says which field has the right one',
+  '%s refuses a global id, and names the field that has the right id',
   async (_name, document, path) => {
     bank.otherwise(anyAnswer);
     const result = await ask(document, { id: account });
@@ -129,7 +129,7 @@ test.each([...segments, ...otherIds])(
   },
 );
 
-test('a page is refused without a call also where its parent is read', async () => {
+test('an invalid page is refused without a call, although its parent is read', async () => {
   bank.otherwise(anyAnswer);
   const result = await ask(
     '{ bank { account(accountId: "A") { label otherAccounts(first: -1) { totalCount } } } }',
@@ -174,7 +174,7 @@ test.each([
     'mutation { putProduct(input: { product: { bankIds: ["A", "B"] } }) { trackId } }',
     ['product', 'bankIds'],
   ],
-])('%s names its argument', async (document, argument) => {
+])('the error names the invalid argument: %s', async (document, argument) => {
   bank.otherwise(anyAnswer);
   const { errors } = await ask(document);
   expect(errors?.map(({ extensions }) => [extensions.code, extensions.argument])).toEqual([
@@ -183,7 +183,7 @@ test.each([
   expect(bank.calls).toEqual([]);
 });
 
-test('an empty code names no bank, from a client and from the bank', async () => {
+test('an empty bank code counts as absent, from a client and from the bank', async () => {
   bank.otherwise(anyAnswer);
   const ofBank = (id: string) => ({ bank_id: id, account_id: 'TO' });
   bank.on('GET /v1/api/banks/BANK/accounts/A/owner/transaction-requests', {
@@ -211,7 +211,7 @@ test('an empty code names no bank, from a client and from the bank', async () =>
 test.each([
   ['makeTransaction', 'value: { amount: 1 }'],
   ['putTransactionRequest', 'transactionRequestType: "T"'],
-])('%s sends no empty code of a bank', async (field, more) => {
+])('%s sends no empty bank code', async (field, more) => {
   bank.otherwise({ status: 201, body: {} });
   const input = `bankId: "", accountId: "A", to: { bankId: "", accountId: "TO" }, idempotencyKey: "${field}", ${more}`;
   const { data } = await ask(

@@ -21,24 +21,30 @@ function operationsIn(document: string): ReadonlySet<string> {
   return found;
 }
 
-test.each(Object.values(sampleCalls))('$operation.id is an operation of a field that calls it', (call) => {
-  expect(operationsIn(call.document)).toContain(call.operation.id);
-});
+test.each(Object.values(sampleCalls))(
+  '$operation.id is in the extensions of the field that calls it',
+  (call) => {
+    expect(operationsIn(call.document)).toContain(call.operation.id);
+  },
+);
 
-test.each(await readExamples())('%s calls no other operations than those of its fields', async (document) => {
-  await using fixture = await startRecordedSandbox();
-  await fixture.bankql.ask(document, {}, alice);
-  const called = fixture.recorder.calls.map(({ method, path }) => {
-    const found = Object.values(operations)
-      .filter((row) => row.method === method)
-      .filter((row) => new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
-      .sort((one, other) => one.path.split('{').length - other.path.split('{').length);
-    return found[0]?.id;
-  });
-  expect([...operationsIn(document)]).toEqual(expect.arrayContaining(called));
-});
+test.each(await readExamples())(
+  'only operations in the extensions of its fields are called by %s',
+  async (document) => {
+    await using fixture = await startRecordedSandbox();
+    await fixture.bankql.ask(document, {}, alice);
+    const called = fixture.recorder.calls.map(({ method, path }) => {
+      const found = Object.values(operations)
+        .filter((row) => row.method === method)
+        .filter((row) => new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+        .sort((one, other) => one.path.split('{').length - other.path.split('{').length);
+      return found[0]?.id;
+    });
+    expect([...operationsIn(document)]).toEqual(expect.arrayContaining(called));
+  },
+);
 
-test('a field has its operations and its member; what an id or a record already answers has none', () => {
+test('a field names its operations and its member, and none if an id or a record already answers it', () => {
   const rest = new Map(fieldsInRest(schema).map(({ field, ...said }) => [field, said]));
   expect(rest.get('Bank.branches')).toEqual({
     operations: ['getBranches', 'postBranches'],

@@ -14,7 +14,7 @@ const bob = { ...alice, 'Auth-ID': 'bob' };
 
 describe('the example operations', () => {
   test.each(exampleOperations.map((document) => [nameOf(document), document]))(
-    '%s runs as it is, as alice, for as many REST calls as its comment says, where it says so',
+    '%s runs unchanged as alice, with the number of REST calls in its comment',
     async (_, document) => {
       await using fixture = await startRecordedSandbox();
       const result = await fixture.bankql.ask(document, undefined, alice);
@@ -25,7 +25,7 @@ describe('the example operations', () => {
     },
   );
 
-  test('run one after another, the payment of which is then found; the first says what it costs', async () => {
+  test('run one after another, and the payment is found afterwards', async () => {
     await using fixture = await startRecordedSandbox();
     const answers = new Map<string, unknown>();
     for (const document of exampleOperations)
@@ -73,7 +73,7 @@ describe('a transfer', () => {
     return { ...fixture, pay, seen };
   }
 
-  test('moves money, once, and both sides see it', async () => {
+  test('moves money once, and both sides see it', async () => {
     await using fixture = await start();
     const paid = await fixture.pay('alice-current', 'bob-current', '100.05');
     const { payment } = Object(paid.data).makeTransaction;
@@ -103,7 +103,7 @@ describe('a transfer', () => {
     );
   });
 
-  test('reaches a counterparty at another bank, and what that refuses is refused', async () => {
+  test('reaches a counterparty at another bank, which can refuse it', async () => {
     await using fixture = await start();
     const paid = await fixture.pay('alice-current', 'payee-landlord', '650.00');
     const { transactionId } = Object(paid.data).makeTransaction.payment;
@@ -118,7 +118,7 @@ describe('a transfer', () => {
     expect((await fixture.seen('alice-current', transactionId)).balance).toEqual({ amount: '3655.80' });
   });
 
-  test('keeps the digits of an amount that a double does not', async () => {
+  test('keeps digits of an amount that a double would lose', async () => {
     await using fixture = await start();
     const { data } = await fixture.pay('alice-trust', 'alice-current', '0.01');
     expect(data).toMatchObject({

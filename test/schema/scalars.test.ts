@@ -35,7 +35,7 @@ describe('a time of the bank', () => {
     expect(parseDateTime(text)?.toISOString()).toBe(expected);
   });
 
-  test('is not read if it is not exact', () => {
+  test('is not read if it is ambiguous or invalid', () => {
     const texts = [
       '',
       'yesterday',
@@ -65,7 +65,7 @@ describe('a time of the bank', () => {
   });
 });
 
-test('the description of DateTime lists forms, and each of them is read', () => {
+test('each form in the description of DateTime is read', () => {
   const [listed = '', refused = ''] = dateTimeForms.split('A time zone without an offset');
   const forms = [...listed.matchAll(/`(2026-[^`]+)`/g)].map(([, form = '']) => form);
   expect(forms).toHaveLength(6);
@@ -80,7 +80,7 @@ test.each([
   ['2026-11-22Z', '2026-11-22T00:00:00.000Z'],
   ['22/11/2026', null],
   ['9999-12-31T23:59:59-05:00', null],
-])('%s is %s, of the bank and of callers', async (written, startedAt) => {
+])('%s is %s, in an answer of the bank and in an argument', async (written, startedAt) => {
   bank.otherwise({ body: { transaction_requests: [{ start_date: written }] } });
   const query = `query ($since: DateTime) { bank { account(accountId: "A") {
     transactionRequests(since: $since) { nodes { startedAt startDate } }
@@ -103,7 +103,7 @@ test.each([
   expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
 });
 
-test('times stand beside the texts of the bank, which stay as they are; texts that are lists are lists', async () => {
+test('each time has a DateTime field beside the text of the bank, and lists in texts are lists', async () => {
   bank.on(`GET ${account}/transactions/T/transaction`, {
     body: {
       details: {
@@ -164,7 +164,7 @@ test('times stand beside the texts of the bank, which stay as they are; texts th
   expect(bank.calls).toHaveLength(3);
 });
 
-test('a time that cannot be read is null, and counts as drift', async () => {
+test('a time that cannot be read is null, and is counted as a deviation', async () => {
   const drifts: string[] = [];
   const onDrift = ({ operation, field }: { operation: string; field: string }) =>
     void drifts.push(`${operation} ${field}`);

@@ -37,7 +37,7 @@ describe('the transactions of a request', () => {
     expect(bank.calls).toHaveLength(1 + (expected?.length ?? 0));
   });
 
-  test('fail one by one', async () => {
+  test('are null one by one if they cannot be read', async () => {
     serve(bank, 'A,B,C', 'C').on(transaction('B'), { status: 403 });
     const result = await ask(query());
     const [a, c] = [{ uuid: 'A' }, { uuid: 'C' }];
@@ -48,7 +48,7 @@ describe('the transactions of a request', () => {
 
   const sixty = Array.from({ length: 60 }, (_, index) => `T${index}`).join(',');
 
-  test('are cut to the page before any of them is read', async () => {
+  test('are read only for the selected page', async () => {
     serve(bank, sixty);
     const { data } = await ask(query('(first: 2, after: "T9")', 'transactionId uuid'));
     const transactions = ['T10', 'T11'].map((id) => ({ transactionId: id, uuid: id }));
@@ -56,7 +56,7 @@ describe('the transactions of a request', () => {
     expect(bank.lines().sort()).toEqual([requests, transaction('T10'), transaction('T11')].sort());
   });
 
-  test('are each there once, so that a page leads to the next although the bank names one twice', async () => {
+  test('appear once each, so that a page leads to the next although the bank names one twice', async () => {
     serve(bank, 'T1,T2,T1,T3');
     const page = async (args: string) =>
       JSON.stringify((await ask(query(args, 'transactionId'))).data)
@@ -81,7 +81,7 @@ describe('the transactions of a request', () => {
     expect(bank.lines()).toEqual([requests]);
   });
 
-  test('have one error if the operation may not make that many calls', async () => {
+  test('have one error if they need more calls than an operation may make', async () => {
     await using fixture = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 10 } });
     serve(fixture.bank, sixty);
     const { data, errors } = await fixture.ask(query());
@@ -99,7 +99,7 @@ describe('putTransactionRequest', () => {
     status to { account { bankId accountId viewId } } transactions { viewId transactionId }
   } } }`;
 
-  test('sends what is required alone, to the bank that is named, through the default view', async () => {
+  test('sends only what is required, to the named bank, through the default view', async () => {
     bank.otherwise((call) => ({ body: requested(call) }));
     const result = await ask(put('bankId: "B2", viewId: null, to: { accountId: "x" }'));
     expect(result.data).toEqual({
@@ -121,7 +121,7 @@ describe('putTransactionRequest', () => {
     ]);
   });
 
-  test('shows the requests of the answer through its view, and fails at the one that breaks the contract', async () => {
+  test('answers the requests through its view, with an error at the one that breaks the contract', async () => {
     const line =
       'PUT /v1/api/banks/BANK/accounts/ACC/auditor/transaction-request-types/TY%20PE/transaction-requests';
     const dates = { start_date: new Date().toISOString(), end_date: null };

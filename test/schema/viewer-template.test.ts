@@ -45,13 +45,13 @@ describe('a template', () => {
     ['{provider}', { ...caller, authProviderName: null }, 'the request lacks the header Auth-Provider-Name'],
     ['{claim:other}', caller, 'the token has no claim other'],
     ['{claim:toString}', caller, 'the token has no claim toString'],
-  ])('%s says what it lacks', (text, who, why) => {
+  ])('%s names what the request lacks', (text, who, why) => {
     expect(() => fill(text, who)).toThrow(
       `Who is logged in is not known: ${why}, which VIEWER_CUSTOMER_ID names.`,
     );
   });
 
-  test('makes no id of what is none', () => {
+  test('refuses a login that cannot be an id', () => {
     const refused = idCorpus.filter(([, , segment]) => segment === null);
     expect(refused.length).toBeGreaterThan(30);
     for (const [, authId] of refused)
@@ -60,7 +60,7 @@ describe('a template', () => {
       );
   });
 
-  test('makes what keeps the rules of ids, or nothing', () => {
+  test('makes a valid id or fails, for random logins', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), fc.string({ unit: anyCharacter }), (authId, claim) => {
         try {

@@ -49,7 +49,7 @@ const accounts = 'GET /v1/api/banks/BANK/accounts/the-caller-current/owner/permi
 const messages = 'GET /v1/api/banks/BANK/customer/messages';
 
 describe('viewer', () => {
-  test('is who the templates make of the request, at the default bank and view, without a call', async () => {
+  test('has the ids that the templates make of the login, at the default bank and view, without a call', async () => {
     await using fixture = await start('{auth-id}', '{provider}-{auth-id}');
     expect(await fixture.ask(ViewerIds)).toEqual({
       data: {
@@ -62,7 +62,7 @@ describe('viewer', () => {
     expect(fixture.bank.lines()).toEqual([]);
   });
 
-  test('is known at another bank too, with the caller’s data there', async () => {
+  test('is also known at another bank, with the data of the caller there', async () => {
     await using fixture = await start('{auth-id}', '{auth-id}-current');
     const { data, errors } = await fixture.ask<object, object>(
       '{ viewer(bankId: "OTHER") { customer { bankId } messages { totalCount } accounts { totalCount } } }',
@@ -75,7 +75,7 @@ describe('viewer', () => {
     ]);
   });
 
-  test('leads to the record, the accounts and the messages, each for one call', async () => {
+  test('leads to the customer, the account, the accounts and the messages, with one call each', async () => {
     await using fixture = await start('{auth-id}', '{auth-id}-current');
     const result = await fixture.ask(WholeViewer, { first: 1 });
     const label = 'the-caller-current as owner';
@@ -92,7 +92,7 @@ describe('viewer', () => {
     expect(fixture.bank.lines().sort()).toEqual([account, accounts, customer, messages].sort());
   });
 
-  test('is each caller’s own', async () => {
+  test('is different for each caller', async () => {
     await using fixture = await start('{auth-id}', null);
     const customerOf = async (caller: string) => {
       const { data } = await fixture.ask<{ viewer: { customer: object } }, object>(
@@ -108,7 +108,7 @@ describe('viewer', () => {
     ]);
   });
 
-  test('has an id for the caches of clients, that of the login and the bank, which is not a node', async () => {
+  test('has an id for caches of clients, which depends on the login and the bank and is no node', async () => {
     await using fixture = await start('{auth-id}', null);
     const idOf = async (bankId: string | null, caller = 'alice') => {
       const headers = { ...credentials, 'Auth-ID': caller };
@@ -128,7 +128,7 @@ describe('viewer', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  test('is null with the reason where the operator did not say who it is', async () => {
+  test('is null with the reason if the operator has set no template', async () => {
     await using fixture = await startBankqlFixture();
     const { data, errors } = await fixture.ask(ViewerIds);
     expect(data).toEqual({ viewer: null });
@@ -137,7 +137,7 @@ describe('viewer', () => {
     ]);
   });
 
-  test('is null with the reason where the request does not', async () => {
+  test('is null with the reason if the request has no login', async () => {
     await using fixture = await start('{auth-id}', '{auth-id}-current');
     const { 'Auth-ID': _, ...others } = credentials;
     const { data, errors } = await fixture.ask(ViewerIds, {}, others);
@@ -147,12 +147,12 @@ describe('viewer', () => {
     ]);
   });
 
-  test('is null with the reason without a default bank', async () => {
+  test('is null with the reason if there is no default bank', async () => {
     await using fixture = await start('{auth-id}', null, null);
     expect(failuresOf(await fixture.ask(ViewerIds))).toEqual(['viewer BAD_USER_INPUT']);
   });
 
-  test('fails where its account is needed and only its customer is known', async () => {
+  test('fails only in the fields that need an account if only the customer is known', async () => {
     await using fixture = await start('{auth-id}', null);
     const result = await fixture.ask(WholeViewer, {});
     expect(result.data?.viewer).toMatchObject({
@@ -165,7 +165,7 @@ describe('viewer', () => {
     expect(fixture.bank.lines().sort()).toEqual([customer, messages].sort());
   });
 
-  test.each(['..', 'a/b', 'a%2fb', 'a?b'])('makes no path of the login %s', async (login) => {
+  test.each(['..', 'a/b', 'a%2fb', 'a?b'])('makes no call with the login %s', async (login) => {
     await using fixture = await start('{auth-id}', '{auth-id}');
     const result = await fixture.ask(ViewerIds, {}, { ...credentials, 'Auth-ID': login });
     expect(failuresOf(result)).toEqual(['viewer BAD_USER_INPUT']);
@@ -174,7 +174,7 @@ describe('viewer', () => {
 });
 
 describe("a customer's accounts and messages", () => {
-  test('are told where the customer is the viewer, by two calls', async () => {
+  test('are answered if the customer is the viewer, with two calls', async () => {
     await using fixture = await start('{auth-id}', '{auth-id}-current');
     const result = await fixture.ask(OwnCustomer, { customerId: 'the-caller' });
     expect(result).toEqual({
@@ -192,7 +192,7 @@ describe("a customer's accounts and messages", () => {
   });
 
   test.each(['BANK', null])(
-    'are those at the bank that the operation names, also where the default is %s',
+    'are those at the bank that the operation names, although the default is %s',
     async (bankId) => {
       await using fixture = await start('{auth-id}', '{auth-id}-current', bankId);
       const { data, errors } = await fixture.ask(OwnCustomer, { customerId: 'the-caller', bankId: 'B2' });
@@ -205,7 +205,7 @@ describe("a customer's accounts and messages", () => {
   );
 
   test.each([{ customerId: 'another' }, { customerId: 'another', bankId: 'B2' }])(
-    'are not asked for where it is another one: %o',
+    'are not read for another customer: %o',
     async (variables) => {
       await using fixture = await start('{auth-id}', '{auth-id}-current');
       const result = await fixture.ask(OwnCustomer, variables);
@@ -239,7 +239,7 @@ describe('an account of a list', () => {
     };
   }
 
-  test('is the target of links back to it, without a call, with exactly the values that the list has', async () => {
+  test('is the target of links back to it, without a call, with the values of the list', async () => {
     await using fixture = await startWith(inList('A'), inList('B', { swift_bic: null, balance: {} }));
     const shown = 'account { id label swiftBic balance { amount } }';
     const { data, errors } = await fixture.in(`${shown.slice(10, -2)}
@@ -257,7 +257,7 @@ describe('an account of a list', () => {
     expect(fixture.bank.lines().sort()).toEqual([...calls, list].sort());
   });
 
-  test('is what its transactions lead back to, for no call, in each of the lists that name them', async () => {
+  test('is the target of its transactions’ links, without a call, in each list of transactions', async () => {
     await using fixture = await startWith(inList('A'));
     fixture.bank.on(below('A', 'transaction-requests'), {
       body: { 'transaction-requests': [{ transaction_ids: 'T', end_date: '2026-01-15T10:00:00Z' }] },
@@ -275,7 +275,7 @@ describe('an account of a list', () => {
     expect(fixture.bank.lines()).toEqual([list, below('A', 'transaction-requests')]);
   });
 
-  test('that shares its id is what links back from below it lead to, not the other one with the id', async () => {
+  test('that shares its id with another is the target of its own links, not the other account', async () => {
     await using fixture = await startWith(inList('A', { label: 'one' }), inList('A', { label: 'two' }));
     const { data } = await fixture.in('id label otherAccounts { nodes { account { id label } } }');
     const nodes: { otherAccounts: object; label: string; id: string }[] = Object(data).viewer.accounts.nodes;
@@ -284,7 +284,7 @@ describe('an account of a list', () => {
       expect(otherAccounts).toEqual({ nodes: [{ account }] });
   });
 
-  test('is read again by a link that names it: the list may not have all of it', async () => {
+  test('is read again for a link that names its id, because the list may not have all fields', async () => {
     await using fixture = await startWith(inList('A'), inList('B', { bank_id: 'B2' }));
     fixture.bank
       .on(below('A', three[0] ?? ''), { body: { 'transaction-requests': [{ from: { account_id: 'A' } }] } })
@@ -302,7 +302,7 @@ describe('an account of a list', () => {
     expect(fixture.bank.lines()).toEqual(expect.arrayContaining([alone('A')]));
   });
 
-  test('is read anew behind a write', async () => {
+  test('is read again after a write', async () => {
     await using fixture = await startWith(inList('A'));
     const put = `putAccount(input: { accountId: "A", account: { balance: {} } }) {
       account { label bank { accounts(accountId: "A") { nodes { view(viewId: "owner") { label } } } } }

@@ -65,8 +65,8 @@ function placesIn(value: unknown, at: string[] = []): string[] {
 describe.each([
   ['mapped', { schema: wrap(copyOf(schema)) }],
   ['in place', { schema: copyOf(schema), plugins: [inPlace] }],
-])('a schema whose resolvers are wrapped, %s', (_how, options) => {
-  test('calls each wrapper once, with the answer and the calls of a schema without', async () => {
+])('a schema with wrapped resolvers (%s)', (_how, options) => {
+  test('calls each wrapper once, with the same answer and REST calls', async () => {
     await using plain = await startBankqlFixture();
     await using wrapped = await startBankqlFixture(options);
     plain.bank.otherwise(anyAnswer);
@@ -85,7 +85,7 @@ describe.each([
     ['an early list', 'Account.otherAccounts', 'otherAccounts'],
     ['an early link', 'Account.transaction', 'transaction'],
     ['a link from the record', 'Account.owners', 'owners'],
-  ])('shows null and one error if the wrapper of %s throws', async (_what, coordinate, field) => {
+  ])('answers null and one error if the wrapper of %s throws', async (_what, coordinate, field) => {
     await using fixture = await startBankqlFixture(options);
     fixture.bank.otherwise(anyAnswer);
     throwing = coordinate;

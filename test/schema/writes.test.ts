@@ -61,7 +61,7 @@ async function startWith(put: Reply, has: object, options: Parameters<typeof sta
 const withoutRecord = { status: 204 };
 
 describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) => {
-  test('shows the record as the bank answers it', async () => {
+  test('answers the record in the answer of the bank', async () => {
     await using fixture = await startWith({ body: has }, has);
     const result = await fixture.ask(`mutation { ${field} }`);
     expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
@@ -70,7 +70,7 @@ describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) 
     expect(fixture.bank.lines().slice(1)).toEqual(reads);
   });
 
-  test('that is answered without a body is done, and its record is read anew', async () => {
+  test('succeeds if the answer has no body, and then reads the record', async () => {
     for (const put of [
       withoutRecord,
       { body: '' },
@@ -88,7 +88,7 @@ describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) 
 });
 
 describe('a write that is answered without the record', () => {
-  test('reads nothing for what the ids answer', async () => {
+  test('reads nothing for fields that the ids answer', async () => {
     await using fixture = await startWith(withoutRecord, {});
     const result = await fixture.ask(`mutation {
       putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { customer { customerId } }
@@ -101,7 +101,7 @@ describe('a write that is answered without the record', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  test('shows null if no operation could read it', async () => {
+  test('answers null if no operation can read the record', async () => {
     await using fixture = await startWith(withoutRecord, {});
     const result = await fixture.ask(`mutation {
       putProduct(input: { bankId: "B2", product: {} }) { product { name } }
@@ -115,7 +115,7 @@ describe('a write that is answered without the record', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  test('stands if the record cannot be read, or the operation may make no further call', async () => {
+  test('succeeds although the record cannot be read or the call limit is reached', async () => {
     for (const [restCalls, code] of [
       [1, 'CALL_BUDGET_EXCEEDED'],
       [9, 'NOT_FOUND'],
@@ -128,7 +128,7 @@ describe('a write that is answered without the record', () => {
     }
   });
 
-  test('outdates public records that were kept: they are read anew, by the mutation and after it', async () => {
+  test('removes cached public records: they are read again, by the mutation and later', async () => {
     await using fixture = await startWith(withoutRecord, {}, { bankOptions: { publicCacheTtlMs: 60_000 } });
     const product = '{ bank(bankId: "B2") { product(productId: "P") { name } } }';
     fixture.bank.on(`GET ${root}/products/P`, { body: { name: 'before' } });
@@ -142,7 +142,7 @@ describe('a write that is answered without the record', () => {
   });
 });
 
-test('a read without an answer fails: only writes have none', async () => {
+test('a read that is answered without a body fails', async () => {
   bank.otherwise(withoutRecord);
   const result = await ask('{ bank { customer(customerId: "C") { email } branches { totalCount } } }');
   expect(failuresOf(result)).toEqual(['bank.branches BANK_BAD_RESPONSE', 'bank.customer BANK_BAD_RESPONSE']);
@@ -159,7 +159,7 @@ describe('a write', () => {
     ['a list', { body: '["said"]' }, 'BANK_BAD_RESPONSE'],
     ['a reset', 'reset', 'OUTCOME_UNKNOWN'],
     ['silence', 'hang', 'OUTCOME_UNKNOWN'],
-  ])('that ends in %s is null, says why with its Track-ID, and is sent once', async (_, reply, code) => {
+  ])('that ends in %s is null with its Track-ID in the error, and is sent once', async (_, reply, code) => {
     await using fixture = await startBankqlFixture(
       reply === 'hang' ? { bankOptions: { timeoutMs: 250 } } : {},
     );
@@ -180,7 +180,7 @@ describe('a write', () => {
     expect(JSON.stringify(result).includes('said')).toBe(status >= 400 && status < 500);
   });
 
-  test('keeps its Track-ID, and the valid part of its answer, if a value is invalid', async () => {
+  test('keeps its Track-ID and the valid part of its answer if a value is invalid', async () => {
     bank
       .on(`PUT ${root}/customers/C`, { body: { legal_name: true, email: 'e' } })
       .on(`PUT ${root}/branches/B`, { body: { name: 'n' } })

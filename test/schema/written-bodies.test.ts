@@ -63,7 +63,7 @@ async function written(): Promise<Record<string, string>> {
   return bodies;
 }
 
-test('the bodies of writes, and the versions of records, are what they were before the contract was a table', async () => {
+test('the bodies of writes and the versions of records are those in written-bodies.json', async () => {
   const bodies = await written();
   if (process.env.UPDATE_BODIES) writeFileSync(place, `${JSON.stringify(bodies, null, 2)}\n`);
   expect(bodies).toEqual(JSON.parse(readFileSync(place, 'utf8')));

@@ -1,4 +1,4 @@
-import { exact, sentJson } from './bankql-fixture.ts';
+import { type BankqlFixture, exact, sentJson } from './bankql-fixture.ts';
 import {
   accountRecord,
   branchRecord,
@@ -194,3 +194,29 @@ export const [customer, account, branch, products, transaction] = updateCases as
   UpdateCase,
   UpdateCase,
 ];
+
+/** The record of this case at the fixture's bank, and what an update of it does. */
+export function serveCase({ ask, bank }: Pick<BankqlFixture, 'ask' | 'bank'>, it: UpdateCase) {
+  return {
+    state: serve(bank, it),
+    update: (changes: string, selection?: string, ifVersion?: string) =>
+      ask(`mutation { ${update(it, changes, selection, ifVersion)} }`),
+    version: async () => versionIn((await ask(`{ ${it.readBack} }`)).data),
+    /** Delays all writes until the returned function is called. */
+    hold() {
+      const held = Promise.withResolvers<void>();
+      bank.on(it.put, async ({ body }) => {
+        await held.promise;
+        return { body: asAnswered(it, body) };
+      });
+      return held.resolve;
+    },
+    /** The body of the last write, with the digits of its numbers. */
+    sent() {
+      const put = bank.calls.findLast(({ method }) => method === 'PUT');
+      return put && sentJson(put);
+    },
+    /** The bodies of all writes. */
+    written: () => bank.calls.filter(({ method }) => method === 'PUT').map(({ body }) => JSON.parse(body)),
+  };
+}

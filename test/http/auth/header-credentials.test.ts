@@ -26,7 +26,7 @@ function post(headers: Record<string, string>, search = '') {
   return bankql.fetch(new Request(`http://bankql.test/graphql${search}`, postOf({ query }, headers)));
 }
 
-test('the three credentials go on to the bank as they came, and nothing else of the request', async () => {
+test('the three credentials are forwarded to the bank unchanged, and nothing else of the request', async () => {
   const answer = await post({
     ...complete,
     'Track-ID': '00000000-0000-4000-8000-000000000000',
@@ -49,7 +49,7 @@ test('the three credentials go on to the bank as they came, and nothing else of 
   expect([host, connection]).toEqual([bank.url.slice('http://'.length), 'keep-alive']);
 });
 
-test('the key may come in the query string; it leaves as a header only', async () => {
+test('the key may be in the query string, and is sent to the bank as a header only', async () => {
   const { 'Ocp-Apim-Subscription-Key': key, ...others } = complete;
   await post(others, `?subscription-key=${key}`);
   expect(bank.calls[0]?.headers['ocp-apim-subscription-key']).toBe('key-1');
@@ -61,7 +61,7 @@ test.each([
   ['two keys in the query string', {}, '?subscription-key=a&subscription-key=b'],
   ['a credential with a tab inside', { ...complete, 'Auth-Provider-Name': 'a\tb' }, ''],
   ['a key with a line break in the query string', {}, '?subscription-key=a%0d%0aX-Evil:%201'],
-])('refused before any call: %s', async (_what, headers, search) => {
+])('a request is refused before any call: %s', async (_what, headers, search) => {
   const answer = await post(headers, search);
   expect(answer.status).toBe(400);
   expect(await answer.json()).toEqual({
@@ -70,7 +70,7 @@ test.each([
   expect(bank.calls).toEqual([]);
 });
 
-test('an operation that needs the caller says which headers are missing, and calls nobody', async () => {
+test('an operation that needs the caller names the missing headers, and makes no call', async () => {
   const result = await bankql.ask(query, undefined, { 'Ocp-Apim-Subscription-Key': 'key-1' });
   expect(result.data).toEqual({ bank: { messages: null } });
   expect(result.errors).toEqual([
@@ -87,7 +87,7 @@ test('an operation that needs the caller says which headers are missing, and cal
   expect(bank.calls).toEqual([]);
 });
 
-test('a header without a value is an absent one', async () => {
+test('a header without a value counts as absent', async () => {
   const result = await bankql.ask(query, undefined, { ...complete, 'Auth-ID': '' });
   expect(result.errors).toEqual([
     expect.objectContaining({
@@ -98,7 +98,7 @@ test('a header without a value is an absent one', async () => {
   expect(bank.calls).toEqual([]);
 });
 
-test("the operator's key stands for the caller's, whatever the caller sends", async () => {
+test("the operator's key replaces the key that a caller sends", async () => {
   await using own = await createTestBankql({
     bankUrl: bank.url,
     authenticate: authenticateByHeaders('operator-key'),

@@ -51,8 +51,8 @@ const ask = (to: TestBankql, token: string) =>
   );
 const statusOf = async (to: TestBankql, key: IssuerKey) => (await ask(to, await sign(key))).status;
 
-describe('rotation', () => {
-  test('a new key is found at once, and one that was taken back is accepted no longer than the set is kept', async () => {
+describe('the rotation of keys', () => {
+  test('a new key is used at once, and a removed key only as long as the key set is kept', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now, refreshMs: 300, maxAgeMs: 300 });
     expect(await statusOf(bankql, old)).toBe(200);
@@ -79,7 +79,7 @@ describe('rotation', () => {
     expect(await statusOf(bankql, fresh)).toBe(200);
   });
 
-  test('made-up keys trigger few fetches, and while none is left an unknown key is 503, not 401', async () => {
+  test('unknown keys trigger few fetches; when none is left, an unknown key is 503, not 401', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now, burst: 4, pauseMs: 6000 });
     expect(await statusOf(bankql, old)).toBe(200);
@@ -106,7 +106,7 @@ describe('rotation', () => {
     expect(bank.calls).toHaveLength(3);
   });
 
-  test('a clock of the system that is set back keeps no new key out', async () => {
+  test('a system clock that is set back does not prevent the use of a new key', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     const { now, pass } = clock();
@@ -119,7 +119,7 @@ describe('rotation', () => {
     await expect(key('fresh')).resolves.toBeDefined();
   });
 
-  test('tokens with unknown keys that come together trigger one fetch, and one during a fetch another', async () => {
+  test('tokens with unknown keys that come together trigger one fetch; one during a fetch triggers another', async () => {
     const { now, pass } = clock();
     const times = { now, timeoutMs: 60_000 };
     const onFailure = () => {};
@@ -153,7 +153,7 @@ describe('rotation', () => {
     expect(issuer.asked()).toBe(3);
   });
 
-  test('while an old set is fetched again nobody waits, and a key that was taken back ends with this fetch', async () => {
+  test('nobody waits while an old key set is fetched again, and a removed key ends with this fetch', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now });
     expect(await statusOf(bankql, old)).toBe(200);
@@ -178,7 +178,7 @@ describe('rotation', () => {
     expect(await statusOf(bankql, fresh)).toBe(401);
   });
 
-  test('a key set gets its number when it is in use: tokens that an earlier set verified are verified again', async () => {
+  test('tokens that an earlier key set verified are verified again with a new one', async () => {
     const { now, pass } = clock();
     const number = Promise.withResolvers<number | null>();
     const keys = createJwks({
@@ -248,36 +248,39 @@ describe('keys that cannot be fetched', () => {
     ],
     ['a body that never ends', (response) => void response.write('{"keys":[')],
     ['a redirect', (response) => response.writeHead(302, { Location: `${issuer.jwksUrl}?elsewhere` }).end()],
-  ])('%s: 503, in time, and nothing is sent; when they are back, it goes on', async (_what, behave) => {
-    const { now, pass } = clock();
-    const refusals: string[] = [];
-    await using bankql = await start({ now, timeoutMs: 1_000 }, (why) => refusals.push(why));
-    issuer.behave = behave;
-    const token = await sign(old);
-    const began = performance.now();
-    const answer = await ask(bankql, token);
-    expect(performance.now() - began).toBeLessThan(inTimeMs);
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('5');
-    expect(refusals).toEqual(['no keys']);
-    expect(await answer.json()).toEqual({
-      errors: [
-        {
-          message: `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
-          extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 5 },
-        },
-      ],
-    });
-    expect(bank.calls).toEqual([]);
-    expect(issuer.asked()).toBe(1);
-    expect(bankql.log.filter((line) => line.includes('cannot be fetched'))).toHaveLength(1);
-    expect(bankql.log.join('')).not.toContain(token.split('.')[2]);
-    issuer.behave = null;
-    pass(5000);
-    expect(await statusOf(bankql, old)).toBe(200);
-  });
+  ])(
+    '%s: a token is 503 in time and nothing is sent, until the keys are available again',
+    async (_what, behave) => {
+      const { now, pass } = clock();
+      const refusals: string[] = [];
+      await using bankql = await start({ now, timeoutMs: 1_000 }, (why) => refusals.push(why));
+      issuer.behave = behave;
+      const token = await sign(old);
+      const began = performance.now();
+      const answer = await ask(bankql, token);
+      expect(performance.now() - began).toBeLessThan(inTimeMs);
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toBe('5');
+      expect(refusals).toEqual(['no keys']);
+      expect(await answer.json()).toEqual({
+        errors: [
+          {
+            message: `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
+            extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 5 },
+          },
+        ],
+      });
+      expect(bank.calls).toEqual([]);
+      expect(issuer.asked()).toBe(1);
+      expect(bankql.log.filter((line) => line.includes('cannot be fetched'))).toHaveLength(1);
+      expect(bankql.log.join('')).not.toContain(token.split('.')[2]);
+      issuer.behave = null;
+      pass(5000);
+      expect(await statusOf(bankql, old)).toBe(200);
+    },
+  );
 
-  test('bring no storm: one attempt in a while, and nobody waits for the next', async () => {
+  test('are fetched again only after a pause, and nobody waits for the next attempt', async () => {
     await using bankql = await start({ pauseMs: 60_000, timeoutMs: 200 });
     issuer.behave = () => {};
     const token = await sign(old);
@@ -288,7 +291,7 @@ describe('keys that cannot be fetched', () => {
     expect(issuer.asked()).toBe(1);
   });
 
-  test('those of before stand in for a while; a key that may be new is 503, not 401', async () => {
+  test('are replaced by the earlier keys for a while; an unknown key is 503, not 401', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now, refreshMs: 0, maxAgeMs: 0, pauseMs: 0, graceMs: 600 });
     expect(await statusOf(bankql, old)).toBe(200);
@@ -302,7 +305,7 @@ describe('keys that cannot be fetched', () => {
     expect(await statusOf(bankql, old)).toBe(200);
   });
 
-  test('an expired token stays 401 while the keys of before stand in', async () => {
+  test('do not make an expired token valid: it is 401', async () => {
     await using bankql = await start({ refreshMs: 0, maxAgeMs: 0, pauseMs: 0 });
     expect(await statusOf(bankql, old)).toBe(200);
     issuer.behave = (response) => response.destroy();
@@ -310,7 +313,7 @@ describe('keys that cannot be fetched', () => {
   });
 });
 
-test('a key that is private, weak or for something else verifies nothing', async () => {
+test('a key that is private, weak or for another use verifies nothing', async () => {
   const { jwk } = old;
   for (const keys of [
     [{ ...jwk, use: 'enc' }],
@@ -325,7 +328,7 @@ test('a key that is private, weak or for something else verifies nothing', async
   }
 });
 
-describe('a set with entries that are no usable keys', () => {
+describe('a key set with unusable entries', () => {
   const answering = (text: string | Uint8Array) => (issuer.behave = (response) => void response.end(text));
   const skipLines = (bankql: TestBankql) => bankql.log.filter((line) => line.includes('are skipped'));
   const bad: readonly (readonly [string, (good: JWK) => unknown])[] = [
@@ -340,7 +343,7 @@ describe('a set with entries that are no usable keys', () => {
     ['a broken key of another type and the same name', ({ kid }) => ({ kty: 'RSA', kid, e: 'AQAB' })],
   ];
 
-  test.each(bad)('%s: tokens of the others are verified, and the log says so once', async (_what, make) => {
+  test.each(bad)('still verifies tokens of the other keys, and is logged once: %s', async (_what, make) => {
     const { now, pass } = clock();
     await using bankql = await start({ now, refreshMs: 10, maxAgeMs: 10 });
     const entry = make(old.jwk);
@@ -359,7 +362,7 @@ describe('a set with entries that are no usable keys', () => {
       expect(bankql.log.join('')).not.toContain(part ?? 'no key');
   });
 
-  test('a set with only such entries is not used: tokens cannot be verified, or the earlier set stays in use', async () => {
+  test('is not used if it has no usable key: the earlier set stays in use', async () => {
     const { now, pass } = clock();
     await using bankql = await start({ now, refreshMs: 10, maxAgeMs: 10, pauseMs: 0 });
     answering(JSON.stringify({ keys: [null, {}] }));
@@ -372,7 +375,7 @@ describe('a set with entries that are no usable keys', () => {
   });
 });
 
-describe('a token without a key’s name', () => {
+describe('a token without a key id', () => {
   const unnamed = (key: IssuerKey) =>
     new SignJWT(claims()).setProtectedHeader({ alg: key.alg }).sign(key.privateKey);
   const statusOfUnnamed = async (to: TestBankql, key: IssuerKey) =>
@@ -386,7 +389,7 @@ describe('a token without a key’s name', () => {
     expect(await statusOfUnnamed(bankql, old)).toBe(200);
   });
 
-  test('is verified by whichever key fits its signature, and by none if none does', async () => {
+  test('is verified by the key that fits its signature, if one does', async () => {
     const stranger = await createKey('ES256', 'stranger');
     issuer.keys = [{ ...old.jwk, x: 'AAAA', kid: 'broken' }, old.jwk, fresh.jwk];
     await using bankql = await start();
@@ -397,7 +400,7 @@ describe('a token without a key’s name', () => {
     expect(bank.calls).toHaveLength(2);
   });
 
-  test('its claims are reported only if its key fits', async () => {
+  test('has its claims checked only if a key fits', async () => {
     issuer.keys = [fresh.jwk, old.jwk];
     await using bankql = await start();
     const sign = (key: IssuerKey) =>
@@ -408,7 +411,7 @@ describe('a token without a key’s name', () => {
     expect(await told(await createKey('ES256', 'stranger'))).not.toContain('aud');
   });
 
-  test('is verified by keys without names, too; one with a name is not', async () => {
+  test('is verified by keys without an id, too; a token with a key id is not', async () => {
     issuer.keys = [unnamedJwk(old), unnamedJwk(fresh)];
     await using bankql = await start();
     expect(await statusOfUnnamed(bankql, fresh)).toBe(200);

@@ -3,7 +3,7 @@ import { claims, createKey, sign, startIssuer } from '../../support/issuer.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { post, startProcess } from '../../support/process.ts';
 
-test('a process over the sandbox bank, with tokens and a budget, as the docs set it up', async () => {
+test('a process with the sandbox bank, tokens and a rate limit works as the docs describe', async () => {
   const key = await createKey('ES256', 'k');
   await using issuer = await startIssuer(key);
   await using bankql = await startProcess({
@@ -42,7 +42,7 @@ test('a process over the sandbox bank, with tokens and a budget, as the docs set
     expect(bankql.output()).not.toContain(part);
 });
 
-test('a payment without the scope is counted, and the log says why', async () => {
+test('a payment that is refused for its missing scope is counted and logged', async () => {
   const key = await createKey('ES256', 'k');
   await using issuer = await startIssuer(key);
   await using bankql = await startProcess({

@@ -63,8 +63,8 @@ function post(token: string | null, { headers = {}, search = '', body = query, t
   );
 }
 
-describe('a good token', () => {
-  test('says who calls; the bank gets its claims and the operator’s key, and nothing of the token', async () => {
+describe('a valid token', () => {
+  test('identifies the caller; the bank gets its claims and the operator’s key, and not the token', async () => {
     const token = await sign(rsa);
     expect(await (await post(token)).json()).toEqual({ data: { bank: { messages: { totalCount: 0 } } } });
     expect(bank.calls).toHaveLength(1);
@@ -77,13 +77,13 @@ describe('a good token', () => {
     expect(JSON.stringify(bank.calls)).not.toContain(token.slice(-40));
   });
 
-  test('may be signed with each of the algorithms that are allowed', async () => {
+  test('may be signed with each allowed algorithm', async () => {
     for (const key of others.slice(0, 3)) expect((await post(await sign(key))).status).toBe(200);
     expect(bank.calls).toHaveLength(3);
     expect(issuer.asked()).toBe(1);
   });
 
-  test('may be meant for others as well, and be a minute off', async () => {
+  test('may have several audiences, and a clock that differs by a minute', async () => {
     for (const more of [
       { aud: ['other', audience] },
       { exp: inSeconds(-50) },
@@ -93,7 +93,7 @@ describe('a good token', () => {
       expect((await post(await sign(rsa, claims(more)))).status).toBe(200);
   });
 
-  test('names its caller in the claims that the operator named', async () => {
+  test('identifies the caller by the configured claims', async () => {
     const named = { providerClaim: 'bank_provider', authIdClaim: 'https://bank.example/customer' };
     await using own = await createTestBankql({ bankUrl: bank.url, identity: identity(named) });
     const token = await sign(rsa, claims({ bank_provider: 'p', 'https://bank.example/customer': 'c-1' }));
@@ -102,12 +102,12 @@ describe('a good token', () => {
     expect((await post(await sign(rsa), { to: own })).status).toBe(401);
   });
 
-  test('may name its caller by a number: its digits', async () => {
+  test('may identify the caller by a number', async () => {
     expect((await post(await sign(rsa, claims({ sub: 4711 })))).status).toBe(200);
     expect(bank.calls[0]?.headers).toMatchObject({ 'auth-id': '4711' });
   });
 
-  test('without a claim that the operator named is told its name, whatever characters that has', async () => {
+  test('is refused with the name of a configured claim that it lacks', async () => {
     const named = { authIdClaim: 'client\u00e8le"' };
     await using own = await createTestBankql({ bankUrl: bank.url, identity: identity(named) });
     const answer = await post(await sign(rsa), { to: own });
@@ -117,14 +117,14 @@ describe('a good token', () => {
     expect(answer.headers.get('www-authenticate')).toContain('its claim client?le? is missing');
   });
 
-  test('may have 8,192 characters', async () => {
+  test('may be 8,192 characters long', async () => {
     const room = 8192 - (await sign(rsa, claims({ more: '' }))).length;
     const token = await sign(rsa, claims({ more: 'x'.repeat(Math.floor(room / 4) * 3) }));
     expect(token.length).toBeGreaterThan(8180);
     expect((await post(token)).status).toBe(200);
   });
 
-  test('says who is logged in by the claims that a template names', async () => {
+  test('identifies the customer of `viewer` by the claims in a template', async () => {
     const viewer = {
       customerId: validateViewerTemplate('{claim:customer}'),
       accountId: validateViewerTemplate('{claim:account}-{auth-id}'),
@@ -174,7 +174,7 @@ describe('IDENTITY_PAYMENT_SCOPE', () => {
     ['another case', { scope: 'Payments' }],
     ['a list of which no entry is it', { scp: ['openid payments', ['payments'], null, 1] }],
     ['no text', { scope: { payments: true }, scp: null }],
-  ])('a token whose scope has %s reads, and cannot pay', async (_, scopes) => {
+  ])('a token whose scope has %s can read, and cannot pay', async (_, scopes) => {
     await using own = await start();
     const headers = await headersOf(scopes);
     for (const payment of payments)
@@ -203,25 +203,22 @@ describe('IDENTITY_PAYMENT_SCOPE', () => {
     ['a list', { scope: ['openid', 'payments'] }],
     ['scp as a text', { scp: 'openid payments' }],
     ['scp as a list', { scope: 'openid', scp: ['payments'] }],
-  ])(
-    'a token whose scope has the word pays, under the key that was refused before: %s',
-    async (_, scopes) => {
-      await using own = await start();
-      bank.otherwise({ body: { id: 'TX' } });
-      const [transfer = ''] = payments;
-      await own.ask(transfer, {}, await headersOf({}));
-      expect(await own.ask(transfer, {}, await headersOf(scopes))).toEqual({
-        data: { paid: { payment: { state: 'DONE' }, userErrors: [] } },
-      });
-      // A repeat pays nothing, but its answer is that of a payment, so it needs the scope as well.
-      expect(await own.ask(transfer, {}, await headersOf({}))).toMatchObject({
-        data: { paid: { userErrors: [{ code: 'FORBIDDEN' }] } },
-      });
-      expect(bank.calls).toHaveLength(1);
-    },
-  );
+  ])('a token with the scope pays, also with a key that was refused before: %s', async (_, scopes) => {
+    await using own = await start();
+    bank.otherwise({ body: { id: 'TX' } });
+    const [transfer = ''] = payments;
+    await own.ask(transfer, {}, await headersOf({}));
+    expect(await own.ask(transfer, {}, await headersOf(scopes))).toEqual({
+      data: { paid: { payment: { state: 'DONE' }, userErrors: [] } },
+    });
+    // A repeat pays nothing, but its answer is that of a payment, so it needs the scope as well.
+    expect(await own.ask(transfer, {}, await headersOf({}))).toMatchObject({
+      data: { paid: { userErrors: [{ code: 'FORBIDDEN' }] } },
+    });
+    expect(bank.calls).toHaveLength(1);
+  });
 
-  test('without it, each token pays', async () => {
+  test('is not set: each token can pay', async () => {
     await using own = await start(null);
     bank.otherwise({ body: { id: 'TX' } });
     expect(await own.ask(payments[0] ?? '', {}, await headersOf({}))).toMatchObject({
@@ -357,13 +354,13 @@ test('no part of any token is in the log or in an answer', async () => {
   }
 });
 
-describe('without a token', () => {
+describe('a request without a token', () => {
   test.each<[string, Record<string, string>]>([
     ['none at all', {}],
     ['something else in Authorization', { Authorization: 'Basic YWxpY2U6cGFzcw==' }],
     ['an empty one', { Authorization: 'Bearer ' }],
     ['two in one', { Authorization: 'Bearer a Bearer b' }],
-  ])('%s: 401, before the body is looked at', async (what, headers) => {
+  ])('is 401 before its body is read: %s', async (what, headers) => {
     const answer = await post(null, { headers, body: '{"query": no JSON' });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(
@@ -381,13 +378,13 @@ describe('without a token', () => {
     ['/elsewhere/graphql?query={__typename}', 401],
     ['/elsewhere?query={__typename}&x=/graphql', 404],
     ['/elsewhere', 404],
-  ])('no path leads around it: %s', async (path, status) => {
+  ])('is 401 on every path that leads to /graphql: %s', async (path, status) => {
     const answer = await bankql.fetch(new Request(`http://bankql.test${path}`));
     expect(answer.status).toBe(status);
     expect(await answer.text()).not.toContain('data');
   });
 
-  test('the schema is not told either; GraphiQL’s page and the health of the process are', async () => {
+  test('cannot read the schema; GraphiQL’s page and /health are open', async () => {
     await using open = await createTestBankql({
       bankUrl: bank.url,
       identity: identity(),
@@ -405,8 +402,8 @@ describe('without a token', () => {
   });
 });
 
-describe('credentials of the request’s own', () => {
-  test.each(Object.values(credentialHeaders))('%s beside a token is refused', async (header) => {
+describe('credentials in a request with a token', () => {
+  test.each(Object.values(credentialHeaders))('are refused as the header %s', async (header) => {
     const answer = await post(await sign(rsa), { headers: { [header]: 'mine' } });
     expect(answer.status).toBe(400);
     const text = await answer.text();
@@ -414,7 +411,7 @@ describe('credentials of the request’s own', () => {
     expect(text).not.toContain('mine');
   });
 
-  test('and so is the key in the query string', async () => {
+  test('are refused as the key in the query string', async () => {
     const answer = await post(await sign(rsa), { search: '?subscription-key=mine' });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toEqual({

@@ -40,7 +40,7 @@ async function script(): Promise<string> {
 }
 
 describe('the page', () => {
-  test('runs this server’s files alone: no inline script, no eval, no blob, no other host', async () => {
+  test('runs only files of this server: no inline script, no eval, no blob, no other host', async () => {
     const { status, headers, body } = await page();
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(headers['cache-control']).toBe('no-cache');
@@ -52,7 +52,7 @@ describe('the page', () => {
     expect(body.toString()).not.toMatch(/<script>| on\w+="/);
   });
 
-  test('is no page for a client of GraphQL, whose answers have no policy of a page', async () => {
+  test('is not sent to a GraphQL client, whose answers have no policy for pages', async () => {
     const answer = await ask(`${fixture.url}?query={__typename}`, { 'Ocp-Apim-Subscription-Key': 'k' });
     expect(answer.body.toString()).toBe('{"data":{"__typename":"Query"}}');
     expect(answer.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
@@ -61,7 +61,7 @@ describe('the page', () => {
 });
 
 describe('its files', () => {
-  test('are all there, and may be kept for ever under the hash of what is in them', async () => {
+  test('are complete, and may be cached for ever under the hash of their content', async () => {
     const urls = filesOf(await page());
     expect(urls.length).toBe(5);
     for (const url of urls) {
@@ -86,19 +86,19 @@ describe('its files', () => {
     expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
   });
 
-  test('are not compressed as a client refuses it', async () => {
+  test('are not compressed for a client that refuses it', async () => {
     const { headers } = await ask(await script(), { 'Accept-Encoding': 'br;q=0, gzip;q=0' });
     expect(headers['content-encoding']).toBeUndefined();
   });
 
-  test.each(['graphiql-0000000000000000/main.js', 'HASH/nothing.js'])('%s is none', async (name) => {
+  test.each(['graphiql-0000000000000000/main.js', 'HASH/nothing.js'])('do not include %s', async (name) => {
     const folder = /graphiql-\w+/.exec(await script())?.[0] ?? '';
     const { status, headers } = await ask(`${fixture.url}/${name.replace('HASH', folder)}`);
     expect([status, headers['cache-control']]).toEqual([404, 'no-store']);
   });
 });
 
-test('where GraphiQL is off none of it is there', async () => {
+test('a server with GraphiQL switched off has neither the page nor its files', async () => {
   await using closed = await startServerFixture();
   const path = new URL(await script()).pathname;
   for (const url of [closed.url, new URL(path, closed.url).href]) {

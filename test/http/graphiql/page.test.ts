@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     await page.keyboard.insertText(JSON.stringify(headers));
   }
 
-  test('opens with its examples and alice’s headers, runs one, shows the schema, and loads nothing from outside', async () => {
+  test('the page opens with examples and headers, runs one, shows the schema, and loads nothing from other hosts', async () => {
     const page = await open();
     const requested: string[] = [];
     page.on('request', (request) => requested.push(request.url()));
@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(failures).toEqual([]);
   });
 
-  test('each tab opens its example: at first, after a pane has moved them, and in a window that was made smaller', async () => {
+  test('each tab opens its example, also after a pane has moved and in a smaller window', async () => {
     const page = await open();
     const first = exampleOperations[0] ?? '';
     const openEach = async (examples: readonly string[]) => {
@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     await openEach([...exampleOperations.slice(-2), first]);
   });
 
-  test('shows the calls of what was run as a waterfall, and not in the answer', async () => {
+  test('the page shows the REST calls of an operation as a waterfall, and not in the answer', async () => {
     const page = await open();
     const { headers } = await run(page);
     expect(headers['x-bankql-explain']).toBe('calls');
@@ -167,7 +167,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(await page.getByLabel('REST calls').last().isChecked()).toBe(false);
   });
 
-  test('looks up the operations and the member of a field', async () => {
+  test('the page shows the REST operations and the member of a field', async () => {
     const page = await open();
     const rowsFor = async (text: string, first: string) => {
       await page.getByLabel('A field in REST').fill(text);
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(failures).toEqual([]);
   });
 
-  test('remembers tabs and the sandbox’s headers over a reload', async () => {
+  test('the page keeps tabs and the headers of the sandbox over a reload', async () => {
     const page = await open();
     await typeHeaders(page, {
       'Ocp-Apim-Subscription-Key': 'sandbox-key',
@@ -199,7 +199,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     expect(await page.locator('.graphiql-tab').count()).toBe(exampleOperations.length);
   });
 
-  test('over a real bank keeps headers only while its setting says so', async () => {
+  test('the page keeps headers for a real bank only while its setting says so', async () => {
     await using fixture = await startServerFixture({ graphiql: { headers: null } });
     const page = await open(fixture.url);
     expect(await page.locator('#calls').isVisible()).toBe(false);
@@ -215,7 +215,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
     await expect.poll(() => kept(page)).not.toContain('typed-secret');
   });
 
-  test('on a phone its panes stand below each other', async () => {
+  test('the page has its panes below each other on a phone', async () => {
     const context = await newContext({
       viewport: { width: 390, height: 844 },
       isMobile: true,

@@ -92,7 +92,7 @@ const ask = (query: string, name: string, accept: string) =>
   startReading(fixture.url, { query, variables: variables[name] }, { ...alice, Accept: accept });
 
 test.each(screens.flatMap((screen) => [1, 3].map((each) => ({ ...screen, each }))))(
-  'the screen $name, every selection of $each deferred',
+  'the screen $name has the same data and calls with @defer on one selection of $each',
   async ({ name, text, each }) => {
     const whole = JSON.parse(await (await ask(text, name, 'application/json')).text());
     expect(whole.errors).toBeUndefined();

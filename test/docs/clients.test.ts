@@ -10,11 +10,11 @@ const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'ut
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
 const namesIn = (text = '') => [...text.matchAll(/'(\w+)'/g)].map(([, name]) => name).sort();
 
-test('`Node` is the only interface, and there are no unions: Apollo needs no list of possible types for other fragments', () => {
+test('`Node` is the only interface and there is no union, so Apollo needs no list of possible types', () => {
   expect(types.filter(isAbstractType).map(({ name }) => name)).toEqual(['Node']);
 });
 
-test('graphcache gets every type without an id, except those that it knows by name', () => {
+test('the `keys` for graphcache contain every type without an id, except those that graphcache knows', () => {
   const [, said] = /Object\.fromEntries\(\s*\[([\s\S]*?)\]/.exec(page) ?? [];
   const keyless = types.filter(
     (type) =>
@@ -25,7 +25,7 @@ test('graphcache gets every type without an id, except those that it knows by na
   expect(namesIn(said)).toEqual(keyless.map(({ name }) => name).sort());
 });
 
-test('a gateway composes the schema as it is with another subgraph', () => {
+test('a federation gateway composes the unchanged schema with another subgraph', () => {
   const offers = `
     extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key"])
     type Query { offers: [Offer!]! }

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { prepare, schemaOf, told } from '../support/both-executors.ts';
+import { prepare, schemaOf } from '../support/both-executors.ts';
 
-/** Cases in which the executor once differed from graphql's own. */
+/** A rejection that nobody awaits is handled, because an unhandled one would end the process. */
 
 describe('a list that fails as a whole leaves no rejection behind', () => {
   const unhandled: unknown[] = [];
@@ -54,29 +54,5 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
     expect(await runWithin({ values: 2, bytes: 1000 })).toMatchObject({ data: null });
     for (let more = 0; more < 5; more++) await turn();
     expect(unhandled).toEqual([]);
-  });
-});
-
-test('after a failure at the root, where null may not be, nothing more is resolved', async () => {
-  const resolved: string[] = [];
-  const resolver = (name: string, turns: number) => async () => {
-    for (let more = 0; more < turns; more++) await turn();
-    resolved.push(name);
-    if (name === 'hard') throw new Error('hard fails');
-    return {};
-  };
-  const schema = schemaOf('type Query { step: Step hard: Int! late: Step } type Step { name: String }', {
-    'Query.step': resolver('step', 2),
-    'Query.hard': resolver('hard', 1),
-    'Query.late': resolver('late', 3),
-    'Step.name': resolver('name', 1),
-  });
-  const answer = await prepare(schema, '{ step { name } hard late { name } }').run();
-  for (let more = 0; more < 5; more++) await turn();
-  // Resolvers that have begun run to their end. None below them begins.
-  expect(resolved).toEqual(['hard', 'step', 'late']);
-  expect(told(answer)).toMatchObject({
-    data: 'null',
-    errors: [{ message: 'hard fails', path: ['hard'] }],
   });
 });

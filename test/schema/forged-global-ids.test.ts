@@ -45,18 +45,18 @@ async function answeredIds() {
   return ids;
 }
 
-describe('a global id that bankql has not made is refused without a call', () => {
-  test('where it is no such text at all', async () => {
+describe('a global id that bankql has not made is refused without a call if', () => {
+  test('it is not the base64url of an id', async () => {
     await expectRefused(['', ' ', ':', 'x', 'Account', '[]', '1', 'null', '\0', 'Ä', '💶', 'x'.repeat(5000)]);
   });
 
-  test('where its type is none, or no node', async () => {
+  test('its type does not exist or is no node', async () => {
     const types =
       ',Nothing,account,Query,Message,TransactionRequest,Money,AccountRef,__proto__,constructor,toString,Account ,Node';
     await expectRefused(types.split(',').map((type) => encode(`${type}:["BANK","A","owner"]`)));
   });
 
-  test('where its key is of another shape', async () => {
+  test('its key has another shape', async () => {
     const keys = `
       Bank:[] Bank:["B","C"] Bank:"B" Bank:B Bank:[null] Bank:["B" Bank:{"0":"B","length":1}
       Bank:[{"toString":1}] Branch:["B",{"toString":1}]
@@ -77,7 +77,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     await expectRefused(keys.map(encode));
   });
 
-  test('where an id in it can be no segment of a path', async () => {
+  test('an id in it cannot be part of a path', async () => {
     const keys = [
       'Bank:[ID]',
       'Customer:["B",ID]',
@@ -97,7 +97,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
       await expectRefused(keys.map((key) => encode(key.replace('ID', JSON.stringify(id)))));
   });
 
-  test('where it is written in another way', async () => {
+  test('it is another spelling of an id', async () => {
     const [id = ''] = (await answeredIds()).slice(4);
     const text = Buffer.from(id, 'base64url').toString('utf8');
     expect(text).toBe('Account:["Ä","Ä","Ä"]');
@@ -124,7 +124,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     ]);
   });
 
-  test('where it is cut, or one letter of it is another', async () => {
+  test('it is cut off or one letter of it is changed', async () => {
     const ids = await answeredIds();
     await expectRefused(
       ids.flatMap((id) => Array.from({ length: id.length - 1 }, (_, length) => id.slice(0, length))),
@@ -146,7 +146,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
   });
 });
 
-test('is refused by `node` as by `nodes`, with the same words', async () => {
+test('`node` and `nodes` refuse a forged id with the same message', async () => {
   const result = await ask('{ node(id: "forged") { id } nodes(ids: ["forged"]) { id } }');
   expect(result.data).toEqual({ node: null, nodes: [null] });
   const [one, other] = result.errors ?? [];
@@ -154,7 +154,7 @@ test('is refused by `node` as by `nodes`, with the same words', async () => {
   expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT', 'nodes.0 BAD_USER_INPUT']);
 });
 
-describe('where an id of the bank belongs', () => {
+describe('an argument for an id of the bank', () => {
   // refused-arguments.test.ts tests the global id of an account in each place.
   const customerOf = 'query ($id: ID!) { bank { customer(customerId: $id) { email } } }';
 
@@ -165,7 +165,7 @@ describe('where an id of the bank belongs', () => {
     ['TransactionRequest', 'only `node` and `nodes` take'],
     ['Viewer', 'is only for the caches of clients'],
   ])(
-    'the global id of a %s is refused, with no field named, since none has an id of the bank',
+    'refuses the global id of a %s, and names no field, because none has an id of the bank',
     async (type, use) => {
       const { errors } = await ask(customerOf, { id: encodeGlobalId(type, '["A","B","C"]') });
       expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
@@ -176,7 +176,7 @@ describe('where an id of the bank belongs', () => {
     },
   );
 
-  test('every other type with a global id has the field that the refusal names', () => {
+  test('names in its refusal a field that the type has', () => {
     for (const [typename, idType] of globalIdTypes) {
       const type = schema.getType(typename);
       const fields = isObjectType(type) ? Object.keys(type.getFields()) : [];
@@ -193,7 +193,7 @@ describe('where an id of the bank belongs', () => {
     encode('Account:{}'),
     encode('Person:["BANK","A"]'),
     `${encodeGlobalId('Account', '["BANK","A","owner"]')}A`,
-  ])('%s is not taken for a global id', async (id) => {
+  ])('does not take %s for a global id', async (id) => {
     expect((await ask(customerOf, { id })).errors).toBeUndefined();
   });
 });

@@ -55,14 +55,14 @@ describe('a filter of the bank', () => {
     expect(onlyCall(bank).body).toBe(body);
   });
 
-  test('that is null leaves the whole list', async () => {
+  test('that is null returns the whole list', async () => {
     bank.on(branches, { body: { branches: [] } });
     expect(await ask('{ bank { branches(filter: null) { totalCount } } }')).toEqual({
       data: { bank: { branches: { totalCount: 0 } } },
     });
   });
 
-  test('of counterparties without an IBAN is looked for in the one list', async () => {
+  test('of counterparties without an IBAN searches the list of all', async () => {
     bank.on(others, { body: { otherAccounts: ['P1', null, 'P2'].map((id) => ({ bank: 'B', id })) } });
     const find = (filter: string) => `otherAccounts(filter: ${filter}) { nodes { otherAccountId } }`;
     const result = await ask(
@@ -77,7 +77,7 @@ describe('a filter of the bank', () => {
 describe('products without a filter', () => {
   const all = '{ bank { products { nodes { productId } } } }';
 
-  test('are those under the id that the operator configured', async () => {
+  test('are those under the id in BANK_ALL_PRODUCTS_ID', async () => {
     const defaults = { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL' };
     await using fixture = await startBankqlFixture({ defaults });
     fixture.bank.otherwise({ body: { product: [{ id: 'P' }, {}] } });
@@ -86,7 +86,7 @@ describe('products without a filter', () => {
     expect(sentJson(onlyCall(fixture.bank))).toEqual({ id: 'ALL' });
   });
 
-  test('are refused, with the name of the variable, if none is configured', async () => {
+  test('are refused with the name of the variable if it is not set', async () => {
     const result = await ask(all);
     expect(failuresOf(result)).toEqual(['bank.products BAD_USER_INPUT']);
     expect(result.errors?.[0]?.message).toContain('BANK_ALL_PRODUCTS_ID');
@@ -107,7 +107,7 @@ describe('a branch', () => {
     expect(bank.lines()).toEqual([branches]);
   });
 
-  test('that the list does not hold is NOT_FOUND', async () => {
+  test('that the list does not contain is NOT_FOUND', async () => {
     bank.on(branches, { body: { branches: [branchRecord, branchOf()] } });
     const result = await ask(one('nowhere'));
     expect(result.data).toEqual({ bank: { branch: null } });
@@ -115,7 +115,7 @@ describe('a branch', () => {
     expect(result.errors?.[0]?.extensions.operation).toBe('getBranches');
   });
 
-  test('is found in the list of all branches, although a query brought it with less', async () => {
+  test('is read from the list of all branches, although a filtered list had it with fewer fields', async () => {
     const query = branches.replace('GET', 'POST');
     bank.on(query, { body: { branches: [branchOf({ id: 'branch-id' })] } });
     bank.on(branches, { body: { branches: [branchRecord] } });
@@ -158,7 +158,7 @@ describe('a counterparty is found', () => {
     expect(result.errors).toBeUndefined();
   });
 
-  test('by its IBAN it is the node that it is in the list', async () => {
+  test('by its IBAN with the same global id as in the list', async () => {
     expect((await find('GR1601101250')).found.id).toBe((await find('P2')).found.id);
   });
 
@@ -168,7 +168,7 @@ describe('a counterparty is found', () => {
     ['7', /several entries with the id, IBAN or number 7/],
     ['nobody', /./],
     ['', /./],
-  ])('not as %j, which several have or none', async (name, message) => {
+  ])('not by %j, which several have or none', async (name, message) => {
     const { found, result } = await find(name);
     expect(found).toBeNull();
     expect(failuresOf(result)).toEqual(['bank.account.otherAccount NOT_FOUND']);
@@ -179,7 +179,7 @@ describe('a counterparty is found', () => {
   });
 });
 
-test('no counterparty is found by an empty id, not even the only one without a number', async () => {
+test('no counterparty is found by an empty id, although one has an empty number', async () => {
   for (const missing of [undefined, null, ''])
     for (const id of ['a', null]) {
       const listed = [
@@ -195,7 +195,7 @@ test('no counterparty is found by an empty id, not even the only one without a n
     }
 });
 
-test('payees are found by a part of the name or of the IBAN', async () => {
+test('counterparties are found by a part of the name or of the IBAN', async () => {
   const holder = (name: string) => ({ bank: 'B', holder: { is_alias: false, name } });
   bank.on(others, {
     body: {

@@ -37,7 +37,7 @@ function versions(): (call: RecordedCall) => Reply {
 }
 
 describe('a mutation document', () => {
-  test('runs its fields one after another, each write with a Track-ID of its own, and reads anew after each', async () => {
+  test('runs its fields one after another, gives each write its own Track-ID, and reads again after each write', async () => {
     bank.otherwise(versions());
     const result = await ask(`mutation {
       first: ${putCustomer}
@@ -61,7 +61,7 @@ describe('a mutation document', () => {
     expect([trackIds.length, new Set(trackIds).size]).toEqual([3, 3]);
   });
 
-  test('reads anew after a write that failed too, and goes on', async () => {
+  test('reads again after a write that failed, and continues', async () => {
     const products = 'PUT /v1/api/banks/BANK/products';
     bank.otherwise(versions()).on(products, { status: 500, body: { message: 'internal details' } });
     const result = await ask(
@@ -94,7 +94,7 @@ describe('a mutation document', () => {
     ['a transfer', transfer, { payment: seen }, false],
     ['a request', request, { transactionRequests: [{ from: seen }] }, false],
     ['a payment whose outcome is unknown', request, null, true],
-  ])('reads anew after %s, in its payload and behind it', async (_, payment, payload, isLost) => {
+  ])('reads again after %s, in its payload and in later fields', async (_, payment, payload, isLost) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(versions());
     const put = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests';
@@ -111,35 +111,8 @@ describe('a mutation document', () => {
   });
 });
 
-test('two requests share nothing: each reads for itself', async () => {
+test('two requests share no loaded record: each reads the bank again', async () => {
   bank.otherwise(versions());
   for (const version of [1, 2])
     expect(await ask(`{ bank { ${read} } }`)).toEqual({ data: { bank: { account: shown(version) } } });
-});
-
-describe('the defaults', () => {
-  const query = '{ bank { bankId account(accountId: "A") { viewId label } } }';
-
-  test('stand for the bank and the view that are left out', async () => {
-    await using fixture = await startBankqlFixture({ defaults: { bankId: 'MINE', viewId: 'seen' } });
-    fixture.bank.otherwise(versions());
-    const result = await fixture.ask(query);
-    expect(result.data).toEqual({
-      bank: { bankId: 'MINE', account: { viewId: 'seen', label: 'account 1' } },
-    });
-    expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/MINE/accounts/A/seen/views']);
-  });
-
-  test('may hold no bank: then an operation has to name one', async () => {
-    await using fixture = await startBankqlFixture({ defaults: { bankId: null, viewId: 'owner' } });
-    fixture.bank.otherwise(versions());
-    const refused = await fixture.ask(query);
-    expect(refused.data).toEqual({ bank: null });
-    expect(failuresOf(refused)).toEqual(['bank BAD_USER_INPUT']);
-    const put = await fixture.ask('mutation { putProduct(input: { product: {} }) { trackId } }');
-    expect(failuresOf(put)).toEqual(['putProduct BAD_USER_INPUT']);
-    expect(fixture.bank.calls).toEqual([]);
-    const named = await fixture.ask('{ bank(bankId: "B") { account(accountId: "A") { label } } }');
-    expect(named.errors).toBeUndefined();
-  });
 });

@@ -43,7 +43,7 @@ test.each([
   inBank('branch(branchId: "BRANCH") { branchId id bank { bankId } }'),
   inBank('product(productId: "P") { productId id bank { bankId } }'),
   '{ bank(bankId: "ANY") { id bankId } }',
-])('no call is spent on what the ids answer: %s', async (document) => {
+])('no call is made for fields that the ids answer: %s', async (document) => {
   expect((await run(document)).lines).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test.each([
   [path.account, inBank('account(accountId: "A") { accountId } account(accountId: "A") { label }')],
   [path.account, `${of('...F @skip(if: true) ...F')} fragment F on Account { label }`],
   [path.account, of('label @skip(if: true) label')],
-])('no other call is made than %s for %s', async (line, document) => {
+])('only %s is called for %s', async (line, document) => {
   const { lines, data } = await run(document);
   expect(lines).toEqual([line]);
   expect(data).not.toContain('null');
@@ -100,7 +100,7 @@ describe('@skip and @include with variables', () => {
     ['an inline fragment', (directive: string) => `... ${directive} { ...F }`],
     ['an inline fragment with a type', (directive: string) => `... on Account ${directive} { ...F }`],
     ['a named fragment', (directive: string) => `...F ${directive}`],
-  ])('on %s', async (_, at) => {
+  ])('decide which calls are made, on %s', async (_, at) => {
     for (const [directive, declared, variables, calls] of values) {
       const selection = `account(accountId: "A") { accountId ${at(directive)} }`;
       const document = `query Q(${declared}) { bank { ${selection} } } fragment F on Account { label }`;
@@ -115,7 +115,7 @@ describe('@skip and @include with variables', () => {
   });
 });
 
-test('an argument with variables has the same value as without looking ahead', async () => {
+test('an early read has the variables of its arguments', async () => {
   const { lines } = await run(
     `query Q($id: ID!, $tx: ID = "T9", $filter: OtherAccountFilter, $n: Int) {
       bank {
@@ -133,8 +133,8 @@ test('an argument with variables has the same value as without looking ahead', a
   expect(lines).toEqual([path.otherAccounts, path.transaction.replace('T/', 'T9/'), path.account, query]);
 });
 
-describe('each record is read once', () => {
-  test('ten aliased accounts with two distinct owners between them cost 10 + 2', async () => {
+describe('each record is read once in an operation', () => {
+  test('ten accounts with two different owners take 10 + 2 calls', async () => {
     bank.otherwise((call) => {
       const [, digit] = /\/accounts\/A(\d)\//.exec(call.path) ?? [];
       if (digit === undefined) return anyAnswer(call);
@@ -202,11 +202,11 @@ describe('each record is read once', () => {
     [2, of(`a: ${otherWith('')} b: ${otherWith(', id: "J"')}`)],
     [2, inBank(`a: ${accountThrough('v')} b: ${accountThrough('w')}`)],
     [2, of('views { label } label bank { accounts(accountId: "A") { totalCount } }')],
-  ])('%i for %s', async (count, document) => {
+  ])('%i calls for %s', async (count, document) => {
     expect((await run(document)).lines).toHaveLength(count);
   });
 
-  test('by its global id and by a field', async () => {
+  test('one call for a global id and a field of the same record', async () => {
     const id = Buffer.from('Account:["BANK","A","owner"]').toString('base64url');
     const { lines, data } = await run(
       `query ($id: ID!) {
@@ -221,7 +221,7 @@ describe('each record is read once', () => {
   });
 });
 
-describe('independent records leave at once', () => {
+describe('independent reads start at the same time', () => {
   const four =
     'label otherAccounts { totalCount } transactionRequests { totalCount } transaction(transactionId: "T") { uuid }';
   const lines = [path.otherAccounts, path.requests, path.transaction, path.account];
@@ -230,18 +230,18 @@ describe('independent records leave at once', () => {
   test.each<[string, string, readonly string[] | number]>([
     ['an account, its counterparties, its requests and one of its transactions', of(four), lines],
     [
-      'also through fragments and aliases, and not what is skipped',
+      'through fragments and aliases, except fields that are skipped',
       `${of('...F x: transaction(transactionId: "T") @skip(if: true) { uuid }')}
       fragment F on Account { l: label ... { o: otherAccounts { nodes { kind } } } }`,
       [path.otherAccounts, path.account],
     ],
     [
-      'also from a transaction to its account, and on from there',
+      'from a transaction to its account, and further',
       of(`transaction(transactionId: "T") { uuid account { ${four} } }`),
       lines,
     ],
     [
-      'twenty branches of one query, and root fields',
+      'twenty customers in one query, and root fields',
       `{ bank { ${customers.join(' ')} messages { totalCount } } metadata(id: "M") { totalCount } }`,
       22,
     ],
@@ -261,7 +261,7 @@ describe('independent records leave at once', () => {
   });
 });
 
-test('a field that is resolved early below a record that does not exist shows no error', async () => {
+test('a field that is read early below a record that does not exist shows no error', async () => {
   const asked = Promise.withResolvers<void>();
   bank
     .on(path.account, async () => {
@@ -279,7 +279,7 @@ test('a field that is resolved early below a record that does not exist shows no
   expect(failuresOf(result)).toEqual(['bank.account NOT_FOUND']);
 });
 
-test('below a counterparty that is found by its IBAN, fields see the id of the list', async () => {
+test('the fields of a counterparty that is found by its IBAN have the id from the list', async () => {
   bank.on(path.otherAccounts, { body: { otherAccounts: [{ id: 'OTHER', IBAN: 'I1' }] } });
   const { data, lines } = await run(
     of('otherAccount(otherAccountId: "I1") { otherAccountId iban account { label } }'),
@@ -289,7 +289,7 @@ test('below a counterparty that is found by its IBAN, fields see the id of the l
   expect(data).toContain('A as owner');
 });
 
-test('what is asked for ahead fails once, at its own field, where it fails', async () => {
+test('an early read that fails is one error, at its own field', async () => {
   bank.on(path.otherAccounts, { status: 403 });
   const result = await ask(
     of('label otherAccounts { totalCount } transaction(transactionId: "..") { uuid }'),

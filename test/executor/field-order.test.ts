@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 
-/** The order in which fields are resolved, and how executions end: cases that differential.test.ts does not generate. */
+/** The order in which fields are resolved, and how executions end: cases that same-as-graphql.test.ts does not generate. */
 
 describe('order', () => {
   const log: string[] = [];

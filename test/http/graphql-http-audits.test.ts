@@ -6,6 +6,7 @@ import {
 } from 'graphql';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** The public audit suite of GraphQL over HTTP, run against the complete server. */
@@ -18,7 +19,7 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 
 const audits = serverAudits({ url: () => fixture.url, fetchFn: fetch });
 
-test('the suite is as long as it was: 61 audits', () => {
+test('the audit suite has 61 audits', () => {
   expect(audits).toHaveLength(61);
 });
 
@@ -32,7 +33,7 @@ test.each(audits.map((audit) => [audit.id, audit.name, audit] as const))(
   },
 );
 
-test('a cookie is no credential, and no origin is let in', async () => {
+test('a cookie is no credential, and no other origin is allowed', async () => {
   const query = encodeURIComponent('{ bank { messages { totalCount } } }');
   const answer = await fetch(`${fixture.url}?query=${query}`, { headers: { Cookie: 'session=1' } });
   expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -92,5 +93,24 @@ fragment TypeRef on __Type { ${typeRef(9)} }`;
       expect(schema.getMutationType()?.getFields()).toHaveProperty('makeTransaction');
       expect(fixture.bank.calls).toEqual([]);
     });
+  });
+
+  test('introspection is refused if it is switched off; __typename is answered', async () => {
+    await using closed = await startBankqlFixture({ introspection: false });
+    for (const document of [
+      '{ __schema { queryType { name } } }',
+      '{ __type(name: "Query") { name } }',
+      getIntrospectionQuery(),
+    ]) {
+      const result = await closed.ask(document);
+      expect(result.data).toBeUndefined();
+      expect(result.errors?.map(({ message, extensions }) => [extensions.code, message])).toEqual([
+        [
+          'GRAPHQL_VALIDATION_FAILED',
+          'Introspection is switched off here; the operator switches it on with EXPLORE=on.',
+        ],
+      ]);
+    }
+    expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
   });
 });

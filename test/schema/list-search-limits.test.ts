@@ -33,8 +33,8 @@ function countedBranches(count: number) {
 const find = (search: BranchSearch, list: readonly Branch[], lists: ListWork) =>
   branchSelection(search)?.(list, lists);
 
-describe('a search of a list', () => {
-  test('that fifty operations ask for waits once the time of an iteration of the event loop is used up', async () => {
+describe('the search of a list', () => {
+  test('by fifty operations waits when the time of an iteration of the event loop is used up', async () => {
     const { list, looks } = countedBranches(1000);
     while (slices.hasTime);
     const found = Array.from({ length: 50 }, () => find({ search: 'city 3' }, list, newWork()));
@@ -44,7 +44,7 @@ describe('a search of a list', () => {
     expect(looks()).toBe(50_000);
   });
 
-  test('is done once in an operation, and again for other arguments, another list or another operation', async () => {
+  test('runs once in an operation, and again for other arguments, another list or another operation', async () => {
     const { list, looks } = countedBranches(10);
     const lists = newWork();
     const same = Array.from({ length: 100 }, () => find({ search: 'City 1' }, list, lists));
@@ -71,7 +71,7 @@ describe('an operation', () => {
     ['sorted by distance', 'near: { latitude: 1, longitude: 2 }, first: 0', 2000],
     ['with a text', 'search: "city 3"', 200],
     ['with a text that none has', 'search: "none"', 0],
-  ])('that asks 2,000 times for branches %s searches one list once', async (_, args, totalCount) => {
+  ])('that selects branches %s 2,000 times searches the list once', async (_, args, totalCount) => {
     serve(2000);
     const query = `{ bank { branches { nodes { bank { branches(${args}) { totalCount } } } } } }`;
     const nodes = Array(2000).fill({ bank: { branches: { totalCount } } });
@@ -79,7 +79,7 @@ describe('an operation', () => {
     expect(bank.calls).toHaveLength(1);
   });
 
-  test('that searches in too many ways is refused as a whole', async () => {
+  test('that searches too many entries is refused as a whole', async () => {
     serve(10_000);
     const askIn = (ways: number) => {
       const searches = Array.from(

@@ -404,8 +404,8 @@ const withoutCaching = ({ headers, ...seen }: Seen) => ({
 });
 
 describe.each([
-  ['POST and GET are answered, and ask the bank, the same', options, handlerRequests],
-  ['POST and GET are refused the same', optionsOfRefused, refused],
+  ['POST and GET have the same answer and make the same calls', options, handlerRequests],
+  ['POST and GET are refused with the same answer', optionsOfRefused, refused],
 ])('%s', (_what, given, rows) => {
   let fixture: ServerFixture;
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 import { keptMegabytes } from '../support/memory.ts';
 
-/** Operations that are prepared once and executed many times: cases that differential.test.ts does not generate or compare. */
+/** Operations that are prepared once and executed many times: cases that same-as-graphql.test.ts does not generate or compare. */
 
 const messagesOf = ({ errors = [] }: ExecutionResult) => errors.map(({ message }) => message);
 

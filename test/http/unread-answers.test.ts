@@ -76,7 +76,7 @@ test('answers that no client reads use bounded memory, which is released after t
   expect((await ask(fixture)).text).toBe('{"data":{"bank":{"branches":{"totalCount":50}}}}');
 });
 
-test('a request is 503 while the bound is reached, and so is an answer for which no memory is left', async () => {
+test('a request is 503 while the memory limit is reached, and so is a long answer that would exceed it', async () => {
   await using fixture = await start({ capacity: capacityLimits({ unread: 15 * megabyte }) });
   const socket = askAndLookAway(fixture);
   await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
@@ -123,7 +123,7 @@ test('a caller who lets many answers wait is refused alone', async () => {
   expect([other.response.status, other.text.length > 9 * megabyte]).toEqual([200, true]);
 });
 
-test('answers behind one that is never made wait for it within their caller’s bound, and others are served all the same', async () => {
+test('pipelined answers behind one that never comes stay within the limit of their caller, and others are served', async () => {
   await using fixture = await startServerFixture({
     authenticate,
     capacity: capacityLimits({ unread: 6 * megabyte, requestsPerCaller: 64 }),
@@ -141,7 +141,7 @@ test('answers behind one that is never made wait for it within their caller’s 
   expect(held.unread).toBeLessThan(2 * megabyte);
 });
 
-test('a mutation gets its long answer, whatever others leave unread', async () => {
+test('a mutation gets its long answer although the memory limit is reached', async () => {
   await using fixture = await startServerFixture({
     authenticate,
     capacity: capacityLimits({ unread: 20_000 }),
@@ -173,19 +173,22 @@ test.each([
   ['an answer', long, '*/*'],
   ['a stream', long.replace('{ bank', '{ __typename ... @defer { __typename } bank'), 'text/event-stream'],
   ['an answer behind another', `${short}${textOf(long)}`, '*/*'],
-])('a client that takes nothing of %s is cut off in time, whatever it sends', async (_what, body, accept) => {
-  await using fixture = await start({ writeDeadlineMs: 500 });
-  const [first = body, ...more] = body.split(/(?=POST )/);
-  const socket = askAndLookAway(fixture, first, accept);
-  for (const text of more) socket.write(text);
-  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(megabyte);
-  // The parser ignores empty lines between requests.
-  const sending = setInterval(() => socket.write('\r\n'), 50);
-  onTestFinished(() => clearInterval(sending));
-  await expect.poll(() => fixture.server.held.unread).toBe(0);
-});
+])(
+  'a client that reads nothing of %s is cut off in time, even if it keeps sending',
+  async (_what, body, accept) => {
+    await using fixture = await start({ writeDeadlineMs: 500 });
+    const [first = body, ...more] = body.split(/(?=POST )/);
+    const socket = askAndLookAway(fixture, first, accept);
+    for (const text of more) socket.write(text);
+    await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(megabyte);
+    // The parser ignores empty lines between requests.
+    const sending = setInterval(() => socket.write('\r\n'), 50);
+    onTestFinished(() => clearInterval(sending));
+    await expect.poll(() => fixture.server.held.unread).toBe(0);
+  },
+);
 
-test('of pipelined requests whose client leaves nothing stays behind', async () => {
+test('pipelined requests hold nothing after their client has left', async () => {
   await using fixture = await start({});
   fixture.bank.otherwise(() => 'hang');
   const socket = askAndLookAway(fixture, short);
@@ -197,7 +200,7 @@ test('of pipelined requests whose client leaves nothing stays behind', async () 
   expect([fixture.server.held.unread, fixture.server.held.arriving]).toEqual([0, 0]);
 });
 
-test('an answer that waits for an earlier one is not late', async () => {
+test('the deadline of an answer does not begin while it waits for an earlier answer', async () => {
   await using fixture = await startServerFixture({ writeDeadlineMs: 100 });
   let answer = () => {};
   fixture.bank.otherwise(({ path }) =>
@@ -220,7 +223,7 @@ test('an answer that waits for an earlier one is not late', async () => {
   await expect.poll(() => received.match(/HTTP\/1.1 200/g)).toHaveLength(2);
 });
 
-describe("what operations keep of the bank's answers", () => {
+describe("the memory for the bank's answers", () => {
   /** The counterparties of an account, different for each account: about 200 kB. */
   const otherAccountsOf = (account: string) =>
     Array.from({ length: 1000 }, (_, n) => ({
@@ -234,7 +237,7 @@ describe("what operations keep of the bank's answers", () => {
     return { status: response.status, answer: await response.json() };
   }
 
-  test('the lists that operations read are bounded together, whatever few fields they select; they are given back at the end', async () => {
+  test('is limited for the lists of all operations together, and is released at their end', async () => {
     await using fixture = await startServerFixture({ capacity: capacityLimits({ values: 34_000 }) });
     const { bank, server, url } = fixture;
     bank.otherwise(({ path }) => {
@@ -273,7 +276,7 @@ describe("what operations keep of the bank's answers", () => {
     expect(bank.calls.length).toBeGreaterThanOrEqual(6);
   });
 
-  test('the payment records that operations read are bounded together; they are given back at the end', async () => {
+  test('is limited for the payment records of all operations together, and is released at their end', async () => {
     await using fixture = await startServerFixture({ capacity: capacityLimits({ values: 20_000 }) });
     const { bank, server, url } = fixture;
     bank.otherwise({ body: { id: 'TX' } });

@@ -136,7 +136,7 @@ const withoutNulls = (value: object): unknown =>
     return Object.fromEntries(Object.entries(member).filter(([, inner]) => inner !== null));
   });
 
-test.each(cases)('$field keeps what is not named', async (it) => {
+test.each(cases)('$field keeps every member that the changes do not name', async (it) => {
   const changes = fc.record(
     Object.fromEntries(Object.entries(it.changes).map(([name, [, value]]) => [name, value])),
     { requiredKeys: [] },

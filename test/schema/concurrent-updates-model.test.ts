@@ -55,7 +55,7 @@ interface BankCall {
 }
 
 test.each([1, 2])(
-  'seed %i: no update is lost, and no read is older than the caller’s own update',
+  'no update is lost, and no read is older than the caller’s own update (seed %i)',
   async (seed) => {
     const draw = randomOf(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(draw() * list.length)] as T;
