@@ -15,7 +15,7 @@ export interface Contender {
   /** The variable with the bank's address (default: `BANK_URL`), and further variables, besides `PORT` and `BANK_ID`. */
   readonly bankVariable?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** The query that replaces the shape's, for a schema that is not bankql's. */
+  /** Converts the query of a shape, for a contender with another schema than bankql's. */
   readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
 
@@ -54,7 +54,7 @@ export const bankql: Contender = {
   },
 };
 
-/** In the order of the tables. */
+/** The contenders, in the order of the tables. */
 export const contenders: readonly Contender[] = [
   limit,
   bankql,

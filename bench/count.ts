@@ -16,8 +16,9 @@ import { table } from './report/statistics.ts';
 import { q1, q2, q3, q4, type Shape } from './shapes.ts';
 
 /**
- * Counts the promises, timers, immediates and function calls of one warm request of each query, by the part of the process, and
- * the bytes that six Q2 hold while the bank has not answered. The counts depend on no machine: see README.md.
+ * Counts the promises, timers, immediates and function calls of one warm request of each query, by the part of the process.
+ * Also measures the bytes that six requests of Q2 hold before the bank answers. Both are the same on every machine: see
+ * README.md.
  */
 
 const { values: options } = parseArgs({

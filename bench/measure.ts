@@ -9,7 +9,8 @@ import type { Shape } from './shapes.ts';
 export type Round = Awaited<ReturnType<typeof measureRound>>;
 
 /**
- * Sends a query once and compares the answer with the limit's, in the form of the bench's query.
+ * Sends a query once, converts the answer to that of the bench's query, and compares it with the answer of the contender
+ * `limit`.
  * Shape:  the query for the contender's schema, and the body of its answer.
  * Errors: a different answer, or one with errors in it.
  */
@@ -41,8 +42,8 @@ function processorTimes(pid: number) {
 }
 
 /**
- * Measures one round: a warm-up, and the time that counts. In this time, every answer is compared byte for byte with the one that
- * was compared with the limit's, and every call that reaches the bank is counted.
+ * Measures one round: a warm-up, and the time that counts. In this time, every answer must equal the answer that
+ * `checkedAnswer` has checked, byte for byte, and every call that reaches the bank is counted.
  * Errors: a wrong answer; a call that the bank refused; for a contender that must be exact, another number of calls than
  *         necessary.
  */

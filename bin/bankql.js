@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// This file is JavaScript for old versions of Node. The sources are TypeScript, which needs Node 24; the package has a bundle of
-// JavaScript (bin/bundle-command.ts), which needs Node 22. If this Node is older, bankql runs with the Node that was installed
-// with it.
+// This file is JavaScript, so that old versions of Node can run it. The sources are TypeScript, which needs Node 24; the
+// package has a bundle of JavaScript (bin/bundle-command.ts), which needs Node 22. If this Node is older, bankql runs with the
+// Node in its optional dependencies.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ if (isFit) {
   // folder.
   const kept = fileURLToPath(new URL('../node_modules/.cache/bankql', import.meta.url));
   const isKept = Module.enableCompileCache?.(kept).directory !== undefined;
-  // The threads of a SQLite store do not inherit the call above, but they do inherit the variable.
+  // Threads of the SQLite store inherit this variable, and not the effect of the call above.
   if (isKept) process.env.NODE_COMPILE_CACHE ??= kept;
   await import(isSource ? '../src/main.ts' : '../command/main.js');
 } else {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * Makes the command of the package and the image: `command/main.js`, a bundle of the sources and of most packages. Finding and
- * loading 1,400 modules takes most of the processor time of a start. Code that only some starts need is in separate chunks. The
- * sources find other files by relative paths: package.json in the parent folder, GraphiQL's files, and the program of SQLite's
- * threads, which is an entry of the bundle.
+ * Makes the command of the package and the image: `command/main.js`, a bundle of the sources and of most packages. It exists
+ * because finding and loading 1,400 modules takes most of the processor time of a start. Code that only some starts need is in
+ * separate chunks. The bundle finds other files by relative paths: package.json in the parent folder, GraphiQL's files, and the
+ * program of SQLite's threads, which is bundled as a second entry.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -47,7 +47,7 @@ export async function bundledPackages(): Promise<readonly string[]> {
 
 /**
  * A package's name, its licence and the text of the licence.
- * Errors: Error if the package states neither.
+ * Errors: Error if the package has neither a licence in its manifest nor a file with one.
  */
 function licenceOf(path: string): string {
   const { name, version, license } = manifestOf(path);

@@ -5,8 +5,8 @@ import { messageOf } from '../src/errors.ts';
 import { cutChangelog, fail, requireCleanTree, root, run } from './package.ts';
 
 /**
- * `npm run release:cut -- VERSION`: makes the commit of a version. It writes the version into every file that contains it, moves
- * the changes under Unreleased to a section with today's date, and saves the schema, with which later versions are compared.
+ * `npm run release:cut -- VERSION`: makes the commit of a version. It writes the version into every file that contains it,
+ * moves the changes under Unreleased to a section with today's date, and saves the schema for comparison with later versions.
  */
 const [version = ''] = process.argv.slice(2);
 if (!/^\d+\.\d+\.\d+$/.test(version)) fail('usage: npm run release:cut -- VERSION, such as 0.3.0');
@@ -16,7 +16,7 @@ const edit = (file: string, change: (text: string) => string) => {
   const path = join(root, file);
   writeFileSync(path, change(readFileSync(path, 'utf8')));
 };
-// This is done first, because it fails if there is nothing to release.
+// The changelog comes first, because this step fails if there is nothing to release.
 edit('CHANGELOG.md', (text) => {
   try {
     return cutChangelog(text, version, new Date().toISOString().slice(0, 10));

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { marked, type Token, type Tokens } from 'marked';
 
 /**
- * `node bin/draw-sentences.ts SEED [COUNT]`: draws this number of sentences of the pages, and the same number of comments of the
- * code, at random (default: 100 of each), for somebody to judge who has not written them. The same seed draws the same ones from
- * the same commit.
+ * `node bin/draw-sentences.ts SEED [COUNT]`: draws COUNT sentences of the pages and COUNT comments of the code at random
+ * (default: 100 of each). Somebody who has not written them judges them. The same seed and commit give the same draw.
  */
 
 const [seed, count = '100'] = process.argv.slice(2);
@@ -16,7 +15,6 @@ if (seed === undefined) {
 }
 const root = join(import.meta.dirname, '..');
 
-/** A text and its file. */
 interface Drawn {
   readonly file: string;
   readonly text: string;
@@ -29,7 +27,7 @@ const filesOf = (...patterns: readonly string[]): readonly string[] =>
 
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-/** The paragraphs, entries of lists and cells of tables. */
+/** The texts of a page: its paragraphs, entries of lists, and cells of tables. */
 function proseOf(tokens: readonly Token[]): readonly string[] {
   return tokens.flatMap((token) => {
     if (token.type === 'table')

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** The functions that both commands of a release use. */
+/** Functions of both commands of a release, cut-release.ts and release.ts. */
 
 export const root = join(import.meta.dirname, '..');
 
@@ -21,8 +21,8 @@ export function requireCleanTree(): void {
 }
 
 /**
- * The manifest without the parts that only a checkout needs: its scripts, its tools, and builds of Node. npm ignores a shrinkwrap
- * in a package, so an installation gets the newest versions that the dependencies of dependencies allow.
+ * The manifest without the parts that only a checkout needs: its scripts, its tools, and builds of Node. An installation gets
+ * the newest allowed versions of indirect dependencies, because npm ignores a shrinkwrap in a package.
  */
 export function publishedManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const onlyForCheckouts = ['scripts', 'devDependencies', 'optionalDependencies', 'overrides'];

@@ -5,14 +5,14 @@ import { limitRows } from '../src/load/fixed-limits.ts';
 const introduction = `# Configuration
 
 bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
-\`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
-value and the remedy. It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
-(\`BNAK_BASE_URL\`), and settings of earlier versions. \`bankql help settings\` prints the variables. Names that a platform sets by itself are ignored, such as the
-service links of Kubernetes (\`BANK_SERVICE_HOST\`, \`BANK_PORT=tcp://…\`). \`bankql check\` checks the settings and the
-payment store without serving, and prints each variable that is set, with its source.
+\`true\`, \`false\`). If values are invalid, bankql prints the remedy of each, and does not start.
+It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
+(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are ignored, such as the
+service links of Kubernetes (\`BANK_SERVICE_HOST\`). \`bankql check\` checks the settings and the
+payment store, and prints the source of each setting.
 
 White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
-\`--env-file FILE\` reads a file as Node does; it must be in UTF-8. Values of the environment take precedence over files, and
+\`--env-file FILE\` reads a file in UTF-8 as Node does. Values of the environment take precedence over files, and
 later files over earlier ones.
 
 \`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/load/fixed-limits.ts\`.

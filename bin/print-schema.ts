@@ -29,7 +29,7 @@ const below = (page: string, mark: string, lines: readonly string[]): string =>
 const inRest = fieldsInRest(schema);
 const marks = { required: 'A', optional: 'a', none: '' } as const;
 
-/** The bank's operations with the fields that call them. */
+/** A row for each operation of the bank, with the fields that call it. */
 const operationRows = Object.values(operations).map(({ id, method, path, tracked, auth }) => {
   const callers = inRest
     .filter((field) => field.operations.includes(id) && !/Payload\.|Query\.nodes?$/.test(field.field))
@@ -38,15 +38,15 @@ const operationRows = Object.values(operations).map(({ id, method, path, tracked
   return `| \`${id}\` | ${method} \`${path.replace('/v1/api', '')}\` | ${headers} | ${callers.join(', ')} |`;
 });
 
-/** The fields whose name differs from the member's in camel case. */
+/** A row for each field whose name is not that of its REST member in camel case. */
 const nameRows = inRest
   .filter(({ field, member }) => member !== undefined && camelCase(member) !== field.split('.')[1])
   .map(({ field, member }) => `| \`${field}\` | \`${member}\` |`)
   .sort();
 
 /**
- * The texts that are derived from the schema, by their file: a copy of the schema, the list of types with which the cache of
- * a client is configured, and the tables of REST's operations and names.
+ * The files that are derived from the schema, each with the function that writes it anew: the copy of the schema, the list of
+ * types for a client's cache, and the tables of REST's operations and names.
  */
 export const writtenFiles: Readonly<Record<string, (before: string) => string>> = {
   'schema.graphql': printedSchema,

@@ -1,5 +1,5 @@
 /**
- * The party at fault for an error: the client (also if the bank refuses its request), the bank, bankql itself, or too much load.
+ * Who is at fault for an error. If the bank refuses a client's request, it is the client. `load`: bankql has too much to do.
  * Alerts use it, so that a faulty client raises no alert.
  */
 export type Fault = 'client' | 'bank' | 'bankql' | 'load';
@@ -45,7 +45,7 @@ export const errorCodes = {
 /** The message of a thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The first line of an error's message, without the secret. Libraries may put a whole statement into further lines. */
+/** The first line of an error's message, with `secret` masked. Libraries may quote a whole SQL statement in further lines. */
 export function reasonOf(error: unknown, secret = ''): string {
   const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
   const line = String(message || error).split('\n', 1)[0] ?? '';
@@ -58,7 +58,8 @@ export class StartError extends Error {
 }
 
 /**
- * For `catch`: stops the start or the command. The message is these words, followed by the error's own message.
+ * For `.catch`: throws a StartError, which ends the start or the command. Its message is `words`, followed by the message of
+ * the cause. A cause that is a StartError is thrown as it is.
  * Errors: StartError.
  */
 export const stopStart =
@@ -67,7 +68,7 @@ export const stopStart =
     throw cause instanceof StartError ? cause : new StartError(words + messageOf(cause), { cause });
   };
 
-/** Does work that stops the start, or the command, if it fails. Errors: as of `stopStart`. */
+/** Runs `work`. If it throws, the start or the command ends. Errors: StartError, as of `stopStart`. */
 export function orStop<T>(work: () => T, words?: string): T {
   try {
     return work();
@@ -119,8 +120,8 @@ export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 
     : { retryable: false };
 
 /**
- * An expected error. It has no stack trace, because nobody reads it and creating one takes longer than the rest of a failed
- * field. One operation may have a thousand failed fields.
+ * An expected error. It has no stack trace: nobody would read it, and creating one takes longer than all other work for a
+ * failed field. One operation may have a thousand failed fields.
  */
 export class ExpectedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -157,8 +158,8 @@ export const badUserInput = (message: string, argument?: string) =>
   new BankqlError('BAD_USER_INPUT', message, argument === undefined ? {} : { argument: argument.split('.') });
 
 /**
- * The advice of a refusal that concerns only this request, and not the payment. An earlier request may have lost its answer, or
- * may still be on its way and unknown to payment(idempotencyKey).
+ * The advice in an error that refuses only this request, and not the payment. An earlier request with the key may have reached
+ * the bank: its answer may be lost, or it may still be on its way, so that payment(idempotencyKey) does not show it yet.
  */
 export const requestSentNothing =
   'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';

@@ -5,9 +5,9 @@ interface Keyed<Key, Value> {
 }
 
 /**
- * The value for a key. It is made and kept at the first call. Within a REST call, use `known.get(key) ?? getOrMake(…)`, which
- * saves a function call.
- * Errors: those of `make`; nothing is kept then.
+ * Returns the value for a key. The first call creates the value and stores it. In code that runs for every REST call, use
+ * `known.get(key) ?? getOrMake(…)`, which saves a function call.
+ * Errors: those of `make`; then nothing is stored.
  */
 export function getOrMake<Key, Value>(known: Keyed<Key, Value>, key: Key, make: (key: Key) => Value): Value {
   const found = known.get(key);

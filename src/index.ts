@@ -35,7 +35,7 @@ export interface StartOptions {
 }
 
 export interface MountOptions extends StartOptions {
-  /** The path of GraphQL for hosts that do not know where they mount bankql, such as those of `fetch` (default: `/graphql`). */
+  /** The end of GraphQL's path, if the host passes on the full path of a request, as with `fetch` (default: `/graphql`). */
   readonly path?: string;
 }
 
@@ -76,7 +76,7 @@ export async function startBankql(options: StartOptions): Promise<Bankql> {
 }
 
 /**
- * The context that the command gets from its process.
+ * The context of a bankql that code starts. The command `bankql` gets its context from the process.
  * Errors: StartError.
  */
 function contextOf({
@@ -95,10 +95,10 @@ function contextOf({
     ...resolved,
     replica,
     write,
-    // `write` receives the text for a terminal.
+    // So that `write` receives the text that a terminal would show, and not lines of the log.
     isTerminal: true,
     writeError: () => {},
-    // Nothing is registered for the end of the process: `stop` does this work.
+    // Nothing runs when the process ends, because `stop` does that work.
     onExit: () => {},
     ask: null,
   };

@@ -12,8 +12,8 @@ import {
 } from './commands/terminal.ts';
 
 /**
- * The process, which runs one of the commands of commands.ts. Only this file uses the globals of the process; it passes the
- * needed parts to the command.
+ * The entry of the process: runs one of the commands of commands.ts. Only this file uses the globals of the process; it passes
+ * the needed parts to the command.
  */
 
 const terminal = {
@@ -45,7 +45,7 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 // quarter less. Collecting the old generation more often costs up to 4 % of the processor time if answers are long.
 setFlagsFromString('--heap-growing-percent=100');
 
-// With `--`, Node leaves --env-file to bankql, which reports an unreadable file in a worker too.
+// `--` ends Node's own options. A worker's --env-file is thus read by bankql, which reports an unreadable file.
 if (cluster.isPrimary) cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
 
 /** The exit code if the command fails. */
@@ -63,7 +63,7 @@ process.on('unhandledRejection', (reason) => {
   if (!failCurrentRequest(error)) crash(error);
 });
 
-// Handled, because Node would open its inspector by default.
+// Ignored, because Node would open its inspector by default.
 process.on('SIGUSR1', () => {});
 
 // A reader that closes the pipe (`| head`) is not an error: further output is dropped, and the work continues.
@@ -73,7 +73,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-/** Runs until a signal comes, or the service ends by itself. SIGHUP and SIGUSR2 end nothing, not even a start in progress. */
+/** Runs the service until a signal ends it, or it ends by itself. SIGHUP and SIGUSR2 do not end it, not even its start. */
 async function serve(start: () => Promise<Service | number>): Promise<void> {
   let service: Service | null = null;
   const onSignals = cluster.isWorker ? ignoreSignals : handleSignals;
@@ -101,7 +101,7 @@ function handleSignals(running: () => Service | null): void {
   let stopping = false;
   const endBy = (code: number) => () => {
     const service = running();
-    // No request is in progress yet.
+    // The service has not started, so no request is in progress.
     if (service === null) process.exit(code);
     // A second signal means that the operator does not want to wait.
     if (stopping) process.exit(1);
@@ -111,7 +111,8 @@ function handleSignals(running: () => Service | null): void {
   const end = endBy(143);
   process.on('SIGTERM', end);
   process.on('SIGINT', endBy(130));
-  // A signal to the whole group also ends the shell. In this case, the end of the shell is not a second request to stop.
+  // npm runs this process in a shell. A signal to the whole process group also ends that shell, whose end is then not a second
+  // request to stop.
   if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(() => stopping || end());
 }
 
@@ -132,7 +133,7 @@ function onceShellEnds(end: () => void): void {
 /** Runs the command that the command line names. Errors: StartError. */
 async function run(): Promise<void> {
   const { envFiles, words } = takeEnvFiles(process.argv.slice(2));
-  // Node has read its own --env-file, but silently leaves out lines that it cannot read.
+  // Files of Node's own --env-file are read again, because Node silently leaves out lines that it cannot read.
   const ofNode = takeEnvFiles(process.execArgv).envFiles;
   const invocation = readCommandLine(words);
   if (typeof invocation === 'string') return terminal.write(invocation);

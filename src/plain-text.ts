@@ -8,7 +8,7 @@
  * Errors: an Error that says why the bytes are not UTF-8.
  */
 export function decodeText(bytes: Uint8Array): string {
-  // UTF-16 and UTF-32 with any ASCII have bytes of zero, and text in UTF-8 has none.
+  // In UTF-16 and UTF-32, ASCII characters contain zero bytes. Text in UTF-8 has none.
   if (bytes.includes(0) || isMarkedUtf16(bytes))
     throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
   try {
@@ -30,13 +30,13 @@ export const withoutLineEnds = (text: string): string =>
 
 const names: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
 
-/** The escape of a character, in which it can be seen. */
+/** A visible escape sequence for a character. */
 export const escaped = (character: string): string =>
   names[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`;
 
 /**
- * A text in one line without invisible characters: controls, white space other than a blank, and characters that fonts do not show or
- * do not have are escaped.
+ * A text in one line, with its invisible characters escaped: controls, white space other than a blank, and characters that
+ * fonts do not show or do not have.
  */
 export const visible = (text: string): string =>
   text.replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu, escaped);
@@ -52,6 +52,6 @@ function isSimilar(one: string, other: string, edits: number): boolean {
   );
 }
 
-/** The name that a misspelt word may mean. Two transposed letters count as two edits. */
+/** The name that a misspelt word may mean: it differs by at most two edits. Two transposed letters count as two edits. */
 export const meantBy = <N extends string>(word: string, names: readonly N[]): N | undefined =>
   [1, 2].flatMap((edits) => names.filter((name) => isSimilar(word, name, edits)))[0];

@@ -1,4 +1,4 @@
-/** Runs work one after the other, even after a failure. `idle` resolves when all work is done. */
+/** Runs functions one after the other. A failure does not stop the later ones. `idle` resolves when all have ended. */
 export function createSerialQueue() {
   let last: Promise<unknown> = Promise.resolve();
   return {

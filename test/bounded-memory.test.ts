@@ -55,7 +55,7 @@ test('documents whose fragments multiply, with all that @skip decides, take no m
   await askAll(30, 60);
   const later = await keptMegabytes();
   expect(documentStats.bytes).toBeLessThanOrEqual(documentCacheBytes);
-  // At most the same number again is kept, as long as there is memory for it.
+  // Documents fill the cache with at most 25 MB. After that, hardly any more memory is used.
   expect(full - before).toBeLessThan(25);
   expect(later - full).toBeLessThan(2.5);
 });

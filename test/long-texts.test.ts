@@ -4,7 +4,7 @@ import { parseWithin } from '../src/graphql/document-size.ts';
 import { transactionIdsOf } from '../src/schema/request-search.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 
-/** The time for texts whose length others choose grows at most linearly. */
+/** If others choose the length of a text, the time for it grows at most linearly with the length. */
 
 describe('an error of the bank', () => {
   const response = (length: number) => ({

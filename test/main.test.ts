@@ -144,7 +144,7 @@ describe('npm start', () => {
     const ended = once(started, 'exit');
     process.kill(-Number(started.pid), 'SIGTERM');
     await ended;
-    // Longer than bankql takes to notice that its shell has ended.
+    // The wait is longer than bankql takes to notice that its shell has ended.
     void lateBy(1000).then(answer.resolve);
     expect((await paid).code).toBe('DONE');
     await expect.poll(() => isServed(url), { interval: 100 }).toBe(false);

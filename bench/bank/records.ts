@@ -7,7 +7,7 @@
 /** Twelve digits that occur once in every answer of the bank. */
 export const serialMark = '987654321012';
 
-/** The bank of all shapes. Other sizes of Q1 use other banks. */
+/** The bank that all queries ask, except Q1 with other numbers of branches. */
 export const bankId = 'BENCHCY2';
 export const bankWith = (branches: number): string => (branches === 100 ? bankId : `BENCH${branches}`);
 export const viewId = 'owner';
@@ -73,9 +73,7 @@ const accountOf = (id: string, index: number, owners: readonly number[]) => ({
   number: serialMark,
 });
 
-/**
- * An account of Q2. It has one owner, and every second account has two; from three accounts on, there are three different owners.
- */
+/** An account of Q2. It has one owner, and every second account has two. Three or more accounts have three different owners. */
 export const account = (index: number) => {
   const owners = [index % customerCount, (index + 1) % customerCount];
   return accountOf(`account-${index}`, index, owners.slice(0, 1 + (index % 2)));

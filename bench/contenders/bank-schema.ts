@@ -49,7 +49,8 @@ const connection = (list: readonly Json[], first?: number | null) => ({
 });
 
 /**
- * Usual hand-written resolvers, which work with any function that reads the bank. A record of an account contains the account.
+ * Usual hand-written resolvers, which work with any function that reads the bank. A record that belongs to an account also has
+ * the account's ids.
  */
 export const resolvers = {
   Query: {

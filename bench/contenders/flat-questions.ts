@@ -38,7 +38,7 @@ function fieldFor(path: string): string {
   throw new Error(`no operation reads ${path}`);
 }
 
-/** Runs the limit's function once to find the paths that it reads, and then for each answer to convert it. */
+/** Runs the function of the contender `limit` once to find the paths that it reads, and again for each answer, to convert it. */
 export async function flatQuestion({ query }: Shape): Promise<Question> {
   const answer = answers.get(query);
   if (answer === undefined) throw new Error(`the limit does not answer ${query}`);

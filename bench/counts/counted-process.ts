@@ -24,7 +24,7 @@ const hook = createHook({
   init(_, type) {
     if (!isKind(type)) return;
     const { stack = '' } = new Error();
-    // Node renews the text of the header Date once a second, for all requests: whether this one does it is a matter of luck.
+    // Node renews the text of the header Date once a second. This is not counted, because only some requests do it.
     if (stack.includes('at utcDate (node:internal/http')) return;
     const group = groupOf(stack.slice(stack.indexOf('\n', stack.indexOf('\n') + 1)));
     const counted = counts[kinds[type]];
@@ -37,7 +37,7 @@ session.connect();
 
 /** Functions that are also counted separately: the file and the name of each. */
 const marked = {
-  /** Values of the answer that are pending or fail, and resolvers that take `info`. */
+  /** PendingField objects: values of the answer that are pending or fail, and the `info` of resolvers that take it. */
   placeholders: [/\/src\/executor\//, 'PendingField'],
   /** Reads that no earlier read of the operation has answered. */
   loads: [/\/node_modules\/dataloader\//, 'load'],

@@ -43,7 +43,7 @@ export async function compareWithBefore(
     const [burstBefore, burstAfter] = [await openBursts(before, shape), await openBursts(after, shape)];
     const times: { readonly before: number; readonly after: number }[] = [];
     for (let turn = 0; turn < bursts; turn++) {
-      // Each checkout is first equally often.
+      // The two checkouts take turns at being first.
       const first = turn % 2 === 0 ? await burstBefore() : null;
       const after = await burstAfter();
       times.push({ before: first ?? (await burstBefore()), after });

@@ -23,8 +23,8 @@ interface ToolsOptions {
 }
 
 /**
- * Opens the endpoint of tools for agents; null if there are no tools: the SDK is then not loaded. Tokens of agents have a
- * separate audience, so that an agent cannot pay at /graphql, where nobody is asked. Errors: StartError.
+ * Opens the endpoint of tools for agents. Returns null if there are no tools; the SDK is then not loaded. Tokens of agents have
+ * an audience of their own, so that an agent cannot pay at /graphql, where no person confirms a payment. Errors: StartError.
  */
 export async function openTools(config: Config, { serving, store, logger, telemetry }: ToolsOptions) {
   const tools = await readTools(config, serving.schema);

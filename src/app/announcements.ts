@@ -14,10 +14,10 @@ export interface Started extends ServiceStart {
 }
 
 interface AnnouncementOptions {
-  /** Whether the output is a terminal: people get text there; otherwise the log gets lines. */
+  /** Whether the output is a terminal. A terminal gets text for people; any other output gets lines of the log. */
   readonly isTerminal: boolean;
   readonly write: (text: string) => void;
-  /** Writes the announcements at every log level, so that a restart is always logged. */
+  /** A logger that writes at every LOG_LEVEL, so that a restart is always logged. */
   readonly logger: Logger;
 }
 

@@ -71,7 +71,7 @@ export async function serveBankql(
   try {
     return await start(context, options, closers);
   } catch (error) {
-    // The error that made the start fail is the one to report, not one of closing.
+    // Errors of closing are dropped, because the error that made the start fail is the one to report.
     await closeAll(closers).catch(() => {});
     throw error;
   }
@@ -126,7 +126,7 @@ async function start(
   const tools =
     config.tools && (await (await import('./agents.ts')).openTools(config, { serving, store, ...log }));
   signal?.throwIfAborted();
-  // The last step that waits: as soon as the server listens, it has requests, and SIGTERM has to let them end.
+  // No later step may wait: as soon as the server listens, it has requests, and a stop has to let them end.
   const server = await serve({ ...serving, tools: tools?.endpoint });
   closers.push((options) => server.close(options));
   telemetry.watchHeld(
@@ -166,7 +166,10 @@ async function start(
   };
 }
 
-/** Reloads the keys that verify tokens: each of the places has keys of its own. Errors: an Error if some cannot be fetched. */
+/**
+ * Reloads the keys that verify tokens. `places` are /graphql and the tools for agents, each with keys of its own. Errors: an
+ * Error if some cannot be fetched.
+ */
 const reloadKeysOf =
   (...places: readonly ({ readonly reloadKeys?: (() => Promise<boolean>) | undefined } | null)[]) =>
   async (): Promise<void> => {
@@ -199,7 +202,10 @@ function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
   return { logger, lastingLogger, auditOutput, telemetry };
 }
 
-/** Creates the client of the configured bank, or else of a sandbox bank that is started, and what watches and limits its calls. */
+/**
+ * Creates the client of the configured bank; without one, starts a sandbox bank. Also creates the tracing and the rate limit of
+ * its calls.
+ */
 async function openBank(config: Config, isWorker: boolean, log: Log, closers: Closers) {
   const { tracing: traced, rateLimit } = config;
   const sandbox =
@@ -283,7 +289,7 @@ async function openPayments(
   const store = await openStore(state.url, { ...state, ...observing }).catch(stopStart());
   closers.push(async () => {
     await store.close();
-    // Checked only now: a write that was in progress may have succeeded until then.
+    // Checked when the store is closed, because a write that was in progress may have succeeded until then.
     for (const lost of store.unconfirmed())
       lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
   });
@@ -309,7 +315,7 @@ async function openPayments(
   return { store, payments, stateLine };
 }
 
-/** Creates what observes operations for the log, the metrics and the traces. `secret`: the payment store's. */
+/** Creates the observer of operations for the log, the metrics and the traces. `secret`: the payment store's. */
 function observing(
   config: Config,
   tracing: Awaited<ReturnType<typeof openBank>>['tracing'],

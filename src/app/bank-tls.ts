@@ -16,7 +16,8 @@ type BankTls = Awaited<ReturnType<typeof readBankTls>>;
 
 /**
  * The certificates in the files.
- * Shape:  `expiries`: when the first certificate of a file expires, in milliseconds since 1970, by the variable that names it.
+ * Shape: `expiries`: when the first certificate of a file expires, in milliseconds since 1970, by the variable that names the
+ * file.
  * Errors: StartError, which names the variable and the file.
  */
 export async function readBankTls(files: TlsFiles) {
@@ -47,7 +48,7 @@ async function readPem(variable: string, file: string | undefined): Promise<Buff
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new StartError(`${variable}=${file} cannot be read: ${error.code}.`);
   });
-  // Not decodeText: remarks between certificates may be in another charset.
+  // decodeText is not used, because remarks between certificates may be in another charset.
   if (bytes.includes(0))
     throw new StartError(
       `${variable}=${file} cannot be used: it is in UTF-16 or DER: save it as PEM, in UTF-8.`,
@@ -59,8 +60,8 @@ const begin = /-----BEGIN CERTIFICATE-----/g;
 const block = /^-----BEGIN CERTIFICATE-----[^-]*^-----END CERTIFICATE-----/gm;
 
 /**
- * The time at which the first certificate expires, in milliseconds since 1970. Errors: an Error if the text has no certificate,
- * which OpenSSL accepts and then trusts nobody, or if OpenSSL would skip one because it is indented or cut off.
+ * The time at which the first certificate expires, in milliseconds since 1970. Errors: Error if the text has no certificate
+ * (OpenSSL would accept it, and trust nobody), or one that OpenSSL would skip because it is indented or cut off.
  */
 function expiryOf(pem: Buffer): number {
   const text = pem.toString('latin1');
@@ -87,7 +88,7 @@ export function warnOfExpiry({ expiries }: BankTls, logger: Logger, now: number)
 
 /**
  * Reloads the files when one of them changes.
- * Shape: a function that ends this.
+ * Shape: a function that ends the watching.
  */
 export function watchBankTls(
   files: TlsFiles,

@@ -27,9 +27,9 @@ const maxReaderWaitMs = 1000;
 const retryMs = 1000;
 
 /**
- * The output for lines of a log: pino's destination. A missing or stopped reader, or a full disk, neither ends
- * nor blocks the process. Lines that could not be written are kept up to a length, and come first once they can be. Beyond this
- * length, the newest lines are dropped: the oldest show what was sent.
+ * The output for lines of a log: pino's destination. A missing or stopped reader, or a full disk, neither ends nor blocks the
+ * process. Lines that could not be written are kept, up to `maxLength`, and are written first when writing works again. Beyond
+ * this length, the newest lines are dropped, because the oldest show what was sent.
  *
  * If `sync` is true, a line is written before the call that writes it returns. Otherwise several are written together, a moment
  * later: a process that is killed loses the last ones, and one that ends in any other way writes them.

@@ -3,8 +3,8 @@ import { messageOf } from '../errors.ts';
 import { createSerialQueue } from '../serial-queue.ts';
 
 /**
- * Creates the effect of SIGHUP: it reloads each source; null stands for a source that is not configured. If a source cannot be
- * used, the previous one stays in use, and the log says so. Requests and payments in progress are not affected.
+ * Creates the function that SIGHUP calls: it reloads each source. A source that is not configured is null. If a source cannot
+ * be used, the previous one stays in use, and the log says so. Requests and payments in progress are not affected.
  * Shape: a function that never rejects. Overlapping calls run one after the other.
  */
 export function createReload(

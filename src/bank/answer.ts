@@ -23,15 +23,15 @@ import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { contentOf, ErrorInSuccess, hasError, isRecord } from './tolerance.ts';
 
-/** Content types with which banks also send JSON: the defaults of servers without a configured type. */
+/** Content types that servers send by default if none is configured. Some banks send JSON with them. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
 
 /** A deviation from the specification that bankql accepted, because its meaning is known. */
 export interface Drift {
   readonly operation: string;
-  /** The field's path in a record, such as `location.latitude`; of the answer itself, one of `responseDrifts`. */
+  /** The field's path in a record, such as `location.latitude`. For a drift of the whole answer: a key of `responseDrifts`. */
   readonly field: string;
-  /** The members that are not read, if the drift is `spelling`. */
+  /** For the drift `spelling`: the names of the members that are not read. */
   readonly names?: readonly string[];
 }
 
@@ -47,14 +47,15 @@ export const responseDrifts = {
   'payment-answer': 'the answer to a payment has members or texts that bankql does not know',
 } as const;
 
-/** Receives each drift; for a value, also its position in the content, and the type that the contract expects. */
+/** Receives each drift. If a value drifts, `path` is its position in the answer, and `expected` the contract's type. */
 export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
 type OnViolation = (path: Path, expected: string) => void;
 
 /**
- * The JSON of an answer with exact amounts and, with `keepDigits`, exact numbers (exactNumber). If the answer declares a charset,
- * it is decoded. Undefined for an empty body whose head says that it is empty. Errors: BANK_BAD_RESPONSE if the body is not JSON,
- * not in UTF-8 or its charset, only a part of an answer, or would take too long to parse; its text is never shown.
+ * Parses an answer's JSON with exact amounts and, with `keepDigits`, exact numbers (exactNumber). Decodes the charset that the
+ * answer declares. Returns undefined if the body is empty and the headers say so.
+ * Errors: BANK_BAD_RESPONSE if the body is not JSON, is in a wrong encoding, is only a part of an answer, or would take too
+ *         long to parse. The error never shows the body's text.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -111,13 +112,13 @@ const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body.length === 0 || /^\s*$/.test(textOf({ body }));
 
 /**
- * Whether a body is empty and its head says so. If only the end of the connection ends the body, the answer may have been cut off
- * before its first byte.
+ * Whether a body is empty and the headers say so. If the headers give no length and no chunks, an empty body may be an answer
+ * that was cut off before its first byte.
  */
 const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
   status === 200 && body.length === 0 && isSaidToEnd(headers);
 
-/** Whether the answer to a PUT is nothing but its status, such as 204. */
+/** Whether an answer has nothing but its status. Some banks answer a PUT so, for example with 204. */
 export const isEmptyResponse = (response: HttpResponse): boolean =>
   response.status !== partialContent && isBlank(response);
 
@@ -136,21 +137,21 @@ export interface UnreadableAnswer {
   readonly failure: string;
 }
 
-/** Functions that receive findings about answers. They must not throw. */
+/** Functions that receive drifts and unreadable answers. They must not throw. */
 export interface AnswerReports {
   readonly onDrift?: ((drift: Drift) => void) | undefined;
   readonly onUnreadable?: ((answer: UnreadableAnswer) => void) | undefined;
 }
 
-/** The content type of most answers. */
+/** The content type of most banks' answers: JSON, in UTF-8 if a charset is given. */
 const plainType = /^application\/json(; ?charset=utf-8)?$/i;
 
-/** The answer in a plain successful response; undefined in any other, and if more than the digits of amounts has to be kept. */
+/** Returns the answer in a plain successful response. Returns undefined for any other response, and if `keepDigits` is set. */
 export type ReadPlainAnswer = (response: HttpResponse, keepDigits: boolean) => unknown;
 
 /**
- * Reads the answers of an operation that are plain, as most are: JSON by their type, in UTF-8, in their envelope, and valid.
- * `readingAnswer` reads any other answer again, for its meaning, drifts and errors.
+ * Creates the fast reader for an operation's plain answers. A plain answer declares JSON, is in UTF-8, has the contract's
+ * envelope, and is valid. Most answers are plain; `readingAnswer` reads all others, with their drifts and errors.
  */
 export function plainReaderOf(operation: Operation): ReadPlainAnswer {
   const { envelope, answer } = operation;
@@ -168,7 +169,7 @@ export function plainReaderOf(operation: Operation): ReadPlainAnswer {
       return isRecord(operation, json) && validate(json) && !mayBeMisspelled(names, json) ? json : undefined;
     const list = json[envelope];
     if (!Array.isArray(list) || list.length > maxRecords || !list.every(validate)) return undefined;
-    // One record is enough, because a bank spells a name the same in all records.
+    // Checking one record is enough: a bank spells a name the same way in all records.
     return list.length > 0 && mayBeMisspelled(names, list[0]) ? undefined : list;
   };
 }
@@ -187,9 +188,9 @@ function parsePlain(text: string): unknown {
 }
 
 /**
- * The answer in a successful response. Reports how it drifts, or that it cannot be read: once for each field, however many values
- * drift. Pauses after each record that it interprets.
- * Errors: BANK_BAD_RESPONSE if it cannot be read; BANK_REJECTED if it reports an error.
+ * Reads the answer in a successful response. Reports each field that drifts once, however many values drift, or reports that
+ * the answer cannot be read. Pauses after each record that it interprets.
+ * Errors: BANK_BAD_RESPONSE if the answer cannot be read; BANK_REJECTED if it reports an error.
  */
 export function* readingAnswer<T extends Operation>(
   call: PreparedCall<T>,
@@ -224,13 +225,13 @@ export const readAnswer = <T extends Operation>(
 /**
  * Compares an answer with the operation's shape.
  *
- * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. If a value breaks the
- *         contract, a BANK_BAD_RESPONSE error replaces it: GraphQL reports the error at the field that asks for the value
- *         and keeps the siblings. A broken value that nobody selects has no effect. Code that computes with a value calls
- *         `unwrap` first. Known deviations of real banks are interpreted and reported as drift: see
- *         contentOf for answers, contract/interpretations.ts for values.
- * Errors: ErrorInSuccess; BANK_BAD_RESPONSE if there is no record or no list, if the list is too long, or if it is broken
- *         in so many places that saying so would cost more than the answer is worth.
+ * Shape:  the record, or the list without its envelope, and whether all of it matches the contract. A BANK_BAD_RESPONSE error
+ *         replaces each value that breaks the contract: GraphQL reports it at the field that selects the value, and keeps the
+ *         siblings. A broken value that nobody selects has no effect. Code that computes with a value calls `unwrap` first.
+ *         Known deviations of real banks are accepted and reported as drift: see contentOf for whole answers,
+ *         contract/interpretations.ts for values.
+ * Errors: ErrorInSuccess if the answer contains an error; BANK_BAD_RESPONSE if it has no record or list, if the list is too
+ *         long, or if it breaks the contract in too many places.
  */
 export const validateResponse = <T extends Operation>(
   operation: T,
@@ -240,7 +241,7 @@ export const validateResponse = <T extends Operation>(
   onViolation?: OnViolation,
 ): CheckedAnswer<T> => toEnd(validatingResponse(operation, json, details, onDrift, onViolation));
 
-/** A generator's result, without its pauses. */
+/** Runs a generator to its end without pausing, and returns its result. */
 function toEnd<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -263,7 +264,7 @@ function* validatingResponse<T extends Operation>(
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
 
-  // One record is enough, because a bank spells a name the same in all records.
+  // Checking one record is enough: a bank spells a name the same way in all records.
   const names =
     operation.answer === null
       ? []
@@ -301,7 +302,7 @@ function* validatingResponse<T extends Operation>(
   return { answer: answer as Answer<T>, isValid: violations === 0 };
 }
 
-/** The maximum number of values in an answer that do not match the contract, and of entries of a list within a record. */
+/** Two limits: values in an answer that break the contract, and entries of a list within a record. */
 const maxViolations = 1000;
 export const maxListLength = 10_000;
 
@@ -322,7 +323,7 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
-/** The first error in a record at any depth, in place of a value; null if the whole record matches the contract. */
+/** The first error at any depth of a record: one that replaces a broken value, or one that the bank reports. Null if there is none. */
 export function brokenValueIn(record: unknown): Error | null {
   // A work list is used instead of recursion, because the bank decides how deeply the record is nested.
   const values = [record];
@@ -336,7 +337,7 @@ export function brokenValueIn(record: unknown): Error | null {
   return null;
 }
 
-/** The path of a field without positions in lists, so that drifts can be counted. */
+/** A field's path without list positions, so that the drifts of all entries count as one field. */
 const fieldPath = (path: Path) => path.filter((key) => typeof key !== 'number').join('.');
 
 const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>

@@ -2,38 +2,39 @@ import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
 
-/** Why calls are paused: the bank did not answer them, or answered too slowly. */
+/** Why an operation's calls are paused: too many failed, or too many were slow. */
 export const breakerReasons = ['failed', 'slow'] as const;
 export type BreakerReason = (typeof breakerReasons)[number];
 
 export interface CircuitBreakerOptions {
   /** The share of failed and slow calls that opens an operation's breaker, above 0 and up to 1; 0 for no breaker. */
   readonly threshold: number;
-  /** Answers that take longer count as slow; in milliseconds, by the kind of the operation. If omitted, no answer is slow. */
+  /** The time from which an answer counts as slow, in milliseconds, by the kind of operation. If omitted, no answer is slow. */
   readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
   /** The time for which the breaker stays open before a trial call, in milliseconds. */
   readonly openMs?: number | undefined;
-  /** Called when an operation's breaker opens, with the reason, or closes, with null. */
+  /** Called when an operation's breaker opens (with the reason) or closes (with null). */
   readonly onChange?:
     | ((operation: string, isOpen: boolean, reason: BreakerReason | null) => void)
     | undefined;
 }
 
 const defaultOpenMs = 10_000;
-/** The length of the sliding window in seconds, and the minimum number of calls in it. */
+/** The length of the sliding window in seconds, and the minimum number of calls in it before the breaker may open. */
 const sampleSeconds = 10;
 const minCalls = 20;
 
 /**
- * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, or a status of `gatewayErrors`) or are
- * answered slowly. Callers' mistakes (other 4xx), 429 and 500 do not count, nor do calls that bankql itself refused or gave up. While it is open,
- * calls fail at once, unsent; after a while one trial call at a time is let through.
+ * A circuit breaker for one operation. It opens if too many calls fail or are slow. A call fails if there is no connection, if
+ * it times out, or if its status is one of `gatewayErrors`. Other statuses do not count as failures, nor do calls that bankql
+ * itself refused or gave up. While the breaker is open, calls fail at once and are not sent. After `openMs`, one trial call at
+ * a time is let through.
  */
 export class CircuitBreaker {
   readonly #operation: Operation;
   readonly #options: CircuitBreakerOptions;
   readonly #slowMs: number;
-  /** The counts of each of the last seconds. */
+  /** The counts of each second of the window in which calls ended. */
   #seconds: { readonly number: number; calls: number; failed: number; slow: number }[] = [];
   #state: 'closed' | 'open' | 'half-open' = 'closed';
   /** Incremented with each change of state. The outcome of a call that began in an earlier generation is ignored. */
@@ -46,7 +47,7 @@ export class CircuitBreaker {
     this.#slowMs = options.slowMs?.[operation.kind] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Lets a call through and returns the generation to pass to `record` at its end; null if calls are paused. */
+  /** Lets a call through. Returns the generation, to be passed to `record` when the call ends; null if calls are paused. */
   tryAcquire(): number | null {
     if (this.#state === 'closed') return this.#generation;
     const { openMs = defaultOpenMs } = this.#options;
@@ -80,7 +81,7 @@ export class CircuitBreaker {
     this.#judge();
   }
 
-  /** The fault of the bank; null if there is none. */
+  /** Whether a call failed or was slow; null if neither. */
   #faultOf(result: HttpResult): BreakerReason | null {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
@@ -88,7 +89,7 @@ export class CircuitBreaker {
     return result.milliseconds >= this.#slowMs ? 'slow' : null;
   }
 
-  /** Opens if too many calls of the window failed or were slow. */
+  /** Opens the breaker if too many calls of the window failed or were slow. */
   #judge(): void {
     const sum = (what: 'calls' | BreakerReason) =>
       this.#seconds.reduce((total, each) => total + each[what], 0);

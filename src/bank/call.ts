@@ -25,16 +25,16 @@ import type { Reader, ReadResult } from './shared-reads.ts';
 import type { Target } from './target.ts';
 import { describeTlsFailure } from './tls.ts';
 
-/** The maximum length of an unknown Content-Encoding in an error, in characters. */
+/** How much of an unknown Content-Encoding an error message shows, in characters. */
 const maxShownEncoding = 40;
 const noReaders: Reader[] = [];
 const noTimeLeft = 'the operation has no time left';
 
 /**
- * One REST call, from its request to the last of its readers. It is the handler that undici calls, the entry in the gate's queue,
- * and the read that others may share. All ends pass `#end`: breaker, retry budget, report. Then a read may be tried once more, as
- * the same object with a new Track-ID; otherwise its answer is parsed, and its readers are served. A call that is over refers to
- * nothing else.
+ * One REST call, from its request until its last reader is served. The same object is undici's handler, the entry in the gate's
+ * queue, and the read that several readers may share. Each attempt ends in `#end`, which updates the breaker and the retry
+ * budget and reports the attempt. A read may then be sent once more, by the same object with a new Track-ID. Otherwise its
+ * answer is parsed and its readers are served.
  */
 export class Call<T extends Operation = Operation>
   implements PreparedCall<T>, Dispatcher.DispatchHandler, GateEntry
@@ -51,36 +51,34 @@ export class Call<T extends Operation = Operation>
   /** The group of readers that may share the call (see SharedReads). */
   group = '';
   key = '';
-  /**
-   * The time until which other readers may share the call, by performance.now(). If the bank hangs, a new call may be answered.
-   */
+  /** Until when further readers may share the call, by performance.now(). A later reader begins a new call: this one may hang. */
   joinableUntil = 0;
-  /** The bytes of the answer, until they are parsed. */
+  /** The number of bytes of the answer that have arrived and are not parsed yet. */
   arrived = 0;
   waitsFor: GateEntry['waitsFor'] = [];
   places: GateEntry['places'] = [];
   /** The latest deadline of the readers. */
   deadline = 0;
   readers: Reader[] = noReaders;
-  /** The caller for whom the call counts at the gate and is parsed. */
+  /** The caller to whom the call's place in the gate and its parsing time are charged. */
   countedAs: Caller;
-  /** Whether the call has ended, for its readers too. */
+  /** Whether the whole call has ended, not only an attempt. */
   isOver = false;
-  /** The operation that began the call, in whose async context the call is reported. */
+  /** The GraphQL operation that began the call. The call is reported in its async context. */
   #begunBy: OperationDeadline | null = null;
   #headers: string[];
   #beforeStart: (() => void) | null = null;
-  /** Whether its answer is parsed and may be shared, and it may be tried again; otherwise it is sent once, and its reader gets the response. */
+  /** True for a read, which may be retried, and is parsed and shared. Otherwise the only reader gets the response itself. */
   #isRead = true;
   /** Whether the call waits at the gate. */
   #isWaiting = false;
   #begunAt = 0;
   #attemptBegunAt = 0;
   #enteredAt = 0;
-  /** The breaker's state when the attempt began; null if the breaker refused the attempt. */
+  /** The breaker's generation when the attempt began; null if the breaker refused the attempt. */
   #generation: number | null = 0;
   #trace: CallTrace | null = null;
-  /** Set just before the request is written. Callbacks with another controller belong to an earlier attempt. */
+  /** Set just before the request is written. A callback with another controller belongs to an earlier attempt. */
   #controller: Dispatcher.DispatchController | null = null;
   #isSent = false;
   /** Whether the attempt has ended. */
@@ -111,7 +109,7 @@ export class Call<T extends Operation = Operation>
     return this.target.services.gateways;
   }
 
-  /** The request in the form for undici. */
+  /** The request in the form that undici takes. */
   get request(): HttpRequest {
     const { operation, services } = this.target;
     return {
@@ -144,7 +142,7 @@ export class Call<T extends Operation = Operation>
     if (this.#isWaiting) this.target.lane.gate.join(this, reader.caller);
   }
 
-  /** A reader gives up. With the last one, the call ends: late if it had its whole time, otherwise because nobody waits for it. */
+  /** Called when a reader gives up. The call ends with its last reader: as late if it had its whole time, otherwise as cancelled. */
   leave(reader: Reader, { reason }: TransportFailure): void {
     const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
     const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
@@ -153,8 +151,8 @@ export class Call<T extends Operation = Operation>
   }
 
   /**
-   * Gives a reader this failure. If it was the last reader, the call ends with `last`. The reader of a response gets its failure
-   * at the end of the call.
+   * Gives a reader `failure`. If it was the last reader, the call ends with `last`. A reader that waits for the response itself
+   * gets `last` instead.
    */
   #part(reader: Reader, failure: TransportFailure, last: TransportFailure): void {
     if (this.#isRead) {
@@ -194,7 +192,7 @@ export class Call<T extends Operation = Operation>
       return;
     }
     this.#isWaiting = true;
-    // A reader may be refused in the loop.
+    // `ask` may let the call through, or refuse one of its readers, during the loop.
     for (const reader of this.readers)
       if (this.#isWaiting && this.readers.includes(reader)) lane.gate.ask(this, reader.caller);
   }
@@ -202,7 +200,7 @@ export class Call<T extends Operation = Operation>
   enter(): void {
     const { lane } = this.target;
     this.#enteredAt = performance.now();
-    // If the call's turn came too late, the wait used up the time, not the bank.
+    // `#isWaiting` is still true: if the wait used up the time, the call ends as an overload, not as a slow bank.
     if (this.#isTooLate(this.#enteredAt)) {
       lane.gate.leave(this);
       return;
@@ -211,15 +209,15 @@ export class Call<T extends Operation = Operation>
     lane.dispatcherAt(this.#enteredAt).dispatch(this.request, this);
   }
 
-  /** Called by the gate: the call does not wait for this caller any more. */
+  /** Called by the gate if too many calls wait: all readers of this caller give up. */
   refuse(caller: Caller): void {
     const failure = this.#shed();
     for (const reader of this.readers) if (reader.caller === caller) this.#part(reader, failure, failure);
   }
 
   /**
-   * undici cannot cancel a request that waits for a connection. If such a request was given up in the meantime,
-   * it ends here: this method throws, undici writes nothing, and keeps the connection.
+   * Throws if the call was given up while its request waited for a connection, because undici cannot cancel such a request.
+   * undici then writes nothing, and keeps the connection.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -246,7 +244,7 @@ export class Call<T extends Operation = Operation>
     status: number,
     headers: HttpResponse['headers'],
   ): void {
-    // undici fails the request at a 100 or 101; other interim responses are passed over.
+    // undici itself fails a request at a 100 or 101. Other interim responses (1xx) are ignored.
     if (status < 200 || this.#hasEnded || controller !== this.#controller) return;
     this.#response = new IncomingResponse(status, headers);
     const encoding = headers['content-encoding'] && encodingOf(headers['content-encoding']);
@@ -292,7 +290,7 @@ export class Call<T extends Operation = Operation>
     }
   }
 
-  /** Stops reading: for an error response, the status is enough. */
+  /** Ends the attempt without the rest of the body. An error response is passed on as it is; a success becomes a failure. */
   #stopReading(message: string): void {
     const [controller, response] = [this.#controller, this.#response];
     const isError = response !== null && (response.status < 200 || response.status > 299);
@@ -301,7 +299,7 @@ export class Call<T extends Operation = Operation>
     controller?.abort(new Error(message));
   }
 
-  /** Ends the call in any of its states. */
+  /** Gives up the call, whatever state it is in. */
   #giveUp(failure: TransportFailure): void {
     const controller = this.#controller;
     if (this.#isWaiting) {
@@ -309,17 +307,17 @@ export class Call<T extends Operation = Operation>
       this.target.lane.gate.cancel(this);
     }
     if (this.#hasEnded) {
-      // The call waits for its second attempt, or for time to parse its answer.
+      // No attempt is in progress: the call waits for its retry, or for time to parse its answer.
       this.#finish(failure);
       return;
     }
     const isSent = this.#isSent;
     this.#end(failure);
-    // If the connection is still being opened, the request leaves it once it is open or has failed.
+    // If the connection is still being opened, `onRequestStart` throws later, and nothing is sent.
     if (isSent) controller?.abort(failure);
   }
 
-  /** Whether no time is left. All readers then give up, although the timer of their deadlines is late. */
+  /** Whether no time is left. If so, all readers give up now: the timer of their deadlines is late. */
   #isTooLate(now: number): boolean {
     if (now < this.deadline) return false;
     for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
@@ -339,7 +337,7 @@ export class Call<T extends Operation = Operation>
       refusedReads.note(result);
     if (breaker !== null && this.#generation !== null) breaker.record(this.#generation, result, now);
     this.#report(result, now);
-    // Reporting a call may end the operation.
+    // The functions that receive the report may end the operation, and so this call.
     if (this.isOver) return;
     const isFirst = this.#isRead && this.resendCount === 0;
     if (isFirst) retries.noteFirstAttempt();
@@ -358,7 +356,7 @@ export class Call<T extends Operation = Operation>
     });
   }
 
-  /** Waits for a short while, and tries again. Returns false if there is no time for it, or too much was tried again lately. */
+  /** Schedules the second attempt. Returns false if there is no time for it, or if the retry budget is used up. */
   #awaitRetry(retries: RetryBudget): boolean {
     const delayMs = retryDelayMs();
     if (performance.now() + delayMs >= this.deadline || !retries.take()) return false;
@@ -377,7 +375,7 @@ export class Call<T extends Operation = Operation>
     this.#attempt(now);
   }
 
-  /** The end of the last attempt. */
+  /** Ends the call with the result of its last attempt. */
   #finish(result: HttpResult): void {
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
     this.#retryTimer = null;
@@ -392,15 +390,13 @@ export class Call<T extends Operation = Operation>
     else readInSlices(this, result);
   }
 
-  /** The end of the call: all readers get the result, or the error. */
+  /** Ends the call: all its readers get the result or the error. */
   settle(result: ReadResult | null, error: unknown): void {
     this.isOver = true;
     this.target.services.reads.settle(this, result, error);
   }
 
-  /**
-   * undici and the tables of open calls may refer to the call for longer, so it must not refer to its operation and credentials.
-   */
+  /** Drops the references to the operation and its credentials, because undici may keep a call that has ended. */
   release(): void {
     this.#begunBy = null;
     this.credentials = noCredentials;

@@ -25,7 +25,7 @@ import { UpdateQueue } from './update-queue.ts';
 export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'origin'>, AnswerReports {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
-  /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
+  /** Deadlines in milliseconds: of a read (with its second attempt) or a write, and of a payment. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
   /** The answers of gateways in front of the bank (default: those that bankql knows without settings). */
@@ -36,7 +36,7 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   readonly breakerThreshold: number;
   /** The time for which an open breaker waits before a trial call, in milliseconds. */
   readonly breakerOpenMs?: number | undefined;
-  /** The callers for whom calls are counted (default: callers of this client alone). */
+  /** Counts what each caller uses. By default, the client has `Callers` of its own. */
   readonly callers?: Callers;
   /** Limits the REST calls of each caller (default: no limit). */
   readonly rateLimiter?: RateLimiter | null;
@@ -53,15 +53,18 @@ interface BankWrite<T> extends Pick<ReadResult, 'trackId' | 'bytes' | 'status'> 
   readonly answer: T | null;
 }
 
-/** The bank, called as the specification says. Knows nothing of GraphQL. */
+/** Calls the bank's REST operations. Knows nothing of GraphQL. */
 export interface BankClient {
   /** Checks a call and creates its request, without sending it. Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS. */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
-  /** For a payment, before it begins. Reads and writes take their calls from the rate limit themselves, also reads that need no call. */
+  /**
+   * Charges a payment to its caller's rate limit, before it begins. Reads and writes do so themselves, even a read that needs
+   * no call.
+   */
   readonly admit: Admit;
   /**
-   * Sends a write or a payment, once, whatever its answer. `beforeStart` is called right before the request is written, and may throw
-   * to prevent that.
+   * Sends a write or a payment once, and returns the response whatever its status. `beforeStart` is called right before the
+   * request is written, and may throw to prevent that.
    * Errors: TransportFailure.
    */
   send(call: Call, options?: { readonly beforeStart?: (() => void) | undefined }): Promise<HttpResponse>;
@@ -69,16 +72,16 @@ export interface BankClient {
   readonly reads: Pick<SharedReads, 'read'>;
   /**
    * Writes once, even if the caller disconnects, and checks the answer.
-   * Shape:  the answer as in contract/, null if the bank answered with no more than its status, and the rest as of reads.
-   * Errors: as of reads, and those of `prepare`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
+   * Shape:  the answer as in contract/, or null if the bank sent only a status; the other members as in ReadResult.
+   * Errors: those of reads and of `prepare`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
    */
   write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
     input: CallInput<T>,
   ): Promise<BankWrite<Answer<T>>>;
-  /** Invalidates the same reads as a write, without sending it (SharedReads.invalidate). */
+  /** Invalidates the reads that this write would invalidate, without sending it (SharedReads.invalidate). */
   invalidate(call: Call): void;
-  /** Whether a read got the same 401 in this process (refused-reads.ts). */
+  /** Whether this answer is a 401 that a read in this process got too (refused-reads.ts). */
   isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
@@ -91,7 +94,7 @@ export interface BankClient {
   held(): number;
   /** The connections in use by each bank operation, and the waiting calls. */
   poolUsage(): readonly PoolUsage[];
-  /** Sets the client certificate, and the authorities for the bank's certificate, of new connections. */
+  /** Sets the client certificate and the trusted authorities of new connections. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
@@ -102,19 +105,19 @@ const usedUp = ({ id }: Operation, retryAfter: number) =>
     retryAfter,
   });
 
-/** The part of its deadline from which on an answer counts as slow. */
+/** An answer counts as slow if it takes this share of its deadline. */
 const slowPart = 0.8;
 
 /** The statuses with which a bank refuses a write: it changed nothing. */
 const refusals: ReadonlySet<number> = new Set([401, 403, 404]);
 
-/** The statuses with which a bank refuses a write. Such a write changed nothing. */
+/** Whether a write may have changed something at the bank. */
 const mayHaveWritten = (result: HttpResponse | TransportFailure): boolean =>
   result instanceof TransportFailure ? result.sent : !refusals.has(result.status);
 
 /**
- * The bank's client: one row for each bank operation (`Target`), two lanes of connections (pools.ts), and the reads that callers share
- * (shared-reads.ts). Each REST call is one object: call.ts.
+ * Creates the bank's client. It has a `Target` for each bank operation, two kinds of connections, for reads and for writes
+ * (pools.ts), and the reads that callers share (shared-reads.ts). Each REST call is one object (call.ts).
  */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
@@ -155,7 +158,7 @@ export function createBankClient(options: BankOptions): BankClient {
 
   function prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T> {
     const { ids, path = pathOf(operation, ids), body, credentials, keepDigits = false } = input;
-    // The row belongs to this operation, so it has its type.
+    // `targets` maps each operation to a target of the operation's own type.
     const target = targets.get(operation) as Target<T> | undefined;
     if (target === undefined) throw new Error(`${operation.id} is no operation of the contract`);
     return new Call(
@@ -172,7 +175,7 @@ export function createBankClient(options: BankOptions): BankClient {
     const now = performance.now();
     const operationDeadline = new OperationDeadline({ deadline: now + limitMs });
     return new Promise((resolve, reject) => {
-      // The reader of a response receives an HttpResponse.
+      // A reader that wants the 'response' always receives an HttpResponse.
       const take = resolve as (response: unknown) => void;
       const limits = { operationDeadline };
       call.begin(

@@ -3,7 +3,7 @@ import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import { type Caller, type Callers, type Identity, nobody } from '../load/callers.ts';
 
-/** The credentials that a caller sends to the bank, null for those that are absent, and other facts about the caller. */
+/** A caller's credentials for the bank (null if absent), and other facts about the caller. */
 export interface Credentials {
   readonly subscriptionKey: string | null;
   readonly authProviderName: string | null;
@@ -46,9 +46,9 @@ export function validateCredential(header: string, value: string): string {
 }
 
 /**
- * The headers that show the caller to the bank for one operation, names and values in turn. The subscription
- * key is always among them. The auth headers are if the operation requires them, or if it allows them and they were given.
- * Errors: MISSING_CREDENTIALS, which names the headers that are absent.
+ * The headers with the caller's credentials for one operation, as alternating names and values. The subscription key is always
+ * included. The auth headers are included if the operation takes them and the caller gave them.
+ * Errors: MISSING_CREDENTIALS, which names the required headers that are absent.
  */
 function credentialHeadersFor(operation: Operation, credentials: Credentials): string[] {
   const { subscriptionKey, authProviderName, authId } = credentialHeaders;
@@ -72,7 +72,7 @@ function credentialHeadersFor(operation: Operation, credentials: Credentials): s
   return headers;
 }
 
-/** The credentials to redact from a bank's texts. Shorter values are not redacted, because ordinary words may contain them. */
+/** The credentials to redact from a bank's texts. Values below four characters are left out: ordinary words may contain them. */
 export const secretsOf = ({ subscriptionKey, authProviderName, authId }: Credentials): string[] =>
   [subscriptionKey, authProviderName, authId].filter(
     (value): value is string => typeof value === 'string' && value.length >= 4,
@@ -83,8 +83,8 @@ export const hash = (values: readonly (string | readonly string[] | null | undef
   oneHash('sha256', JSON.stringify(values), 'base64');
 
 /**
- * The credentials of one request, with the id of the group in which its reads are shared, and the header lines of each bank operation,
- * which are made once. They end with the request. The object that counts what the caller uses outlives it (load/callers.ts).
+ * The credentials of one request. The headers of each bank operation, and the id under which reads are shared, are computed
+ * once. The object ends with the request; the `Caller`, which counts what a caller uses, lives longer (load/callers.ts).
  */
 export class RequestCredentials implements Credentials {
   readonly subscriptionKey: string | null;
@@ -93,7 +93,7 @@ export class RequestCredentials implements Credentials {
   readonly isProven: boolean;
   readonly mayPay: boolean;
   readonly claims: Credentials['claims'];
-  /** The caller for whom the calls count. */
+  /** The caller to whom the calls are charged. */
   readonly caller: Caller;
   readonly #headers = new Map<Operation, string[]>();
   #id: string | null = null;
@@ -110,21 +110,21 @@ export class RequestCredentials implements Credentials {
   }
 
   /**
-   * Identifies callers by all three of their credentials, byte for byte. It contains them, so nothing may keep it after the
-   * request.
+   * Identifies the caller by all three credentials, byte for byte. The id contains the credentials, so nothing may keep it
+   * after the request.
    */
   get id(): string {
     this.#id ??= JSON.stringify(credentialsIn(this));
     return this.#id;
   }
 
-  /** Identifies subscription keys without containing one. */
+  /** Identifies the subscription key without containing it. */
   get keyId(): string {
     this.#keyId ??= hash([this.subscriptionKey]);
     return this.#keyId;
   }
 
-  /** All headers of an operation except the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
+  /** All headers of an operation except the Track-ID, as alternating names and values. Errors: MISSING_CREDENTIALS. */
   headersOf(operation: Operation): string[] {
     return this.#headers.get(operation) ?? this.#buildHeaders(operation);
   }
@@ -149,15 +149,15 @@ function unknownIdentity(credentials: Credentials): Identity {
   return { name, group: name };
 }
 
-/** The credentials of a call that is over, and of a request whose caller is not known. */
+/** Empty credentials, for a call that has ended and for a request whose caller is not known. */
 export const noCredentials = new RequestCredentials(
   { subscriptionKey: null, authProviderName: null, authId: null },
   nobody,
 );
 
 /**
- * The credentials as calls need them. Whoever makes several calls makes them once. Without a known identity, its calls count under a
- * hash of the credentials.
+ * Converts credentials to the form that calls need; code that makes several calls should do this once. Without a known
+ * identity, the caller is counted under a hash of the credentials.
  */
 export function requestCredentials(credentials: Credentials, callers: Callers): RequestCredentials {
   if (credentials instanceof RequestCredentials) return credentials;

@@ -36,8 +36,8 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
 }
 
 /**
- * The error for an answer that is not a success: its status is not 2xx, or its body reports an error nevertheless. Only these
- * answers and 4xx statuses show the bank's text.
+ * The error for an answer whose status is not 2xx, or whose body reports an error despite a 2xx. The bank's text is shown only
+ * for the latter, and for 4xx.
  */
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;
@@ -109,8 +109,8 @@ const isRedirectStatus = (status: number): boolean => status >= 300 && status < 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The fault of an answer that is neither a success nor a refusal by the bank, for operators; null for any other answer. Callers
- * do not see the target of a redirect.
+ * Describes an answer that the bank's service itself did not send, for operators: a redirect, a foreign page, or a gateway's
+ * refusal of BANK_SUBSCRIPTION_KEY. Null for any other answer. Callers do not see the target of a redirect.
  */
 export function describeFault(call: PreparedCall, response: HttpResponse): string | null {
   if (isRedirectStatus(response.status)) return describeRedirect(call, response);
@@ -122,7 +122,7 @@ export function describeFault(call: PreparedCall, response: HttpResponse): strin
 
 const foreignPage = 'a page with status 404, which something between bankql and the bank has sent';
 
-/** Whether a 404 has a body other than JSON or a short text: gateways and web servers give such an answer for every path. */
+/** Whether a 404 has a body that is neither JSON nor a short text, as gateways and web servers send it for unknown paths. */
 function isForeignPage({ status, headers, body }: HttpResponse): boolean {
   if (status !== 404) return false;
   if (body.length === 0) {
@@ -168,8 +168,8 @@ function decoded(segment: string): string {
 }
 
 /**
- * The ids in the caller's request: the caller knows them already. An id that contains the subscription key is left out, since the
- * key may be the operator's.
+ * The ids in the call's path that errors may show, because the caller sent them. An id that contains the subscription key is
+ * left out, since the key may be the operator's.
  */
 const knownIds = ({ operation, path, credentials: { subscriptionKey } }: PreparedCall) =>
   idsIn(operation.path, path).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
@@ -184,7 +184,7 @@ function idsText(call: PreparedCall): string {
 const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
-/** The error of a write. If the bank's answer proves nothing, the error also says that the write may have been executed. */
+/** Completes the error of a write: if the bank's answer proves nothing, the error also says that the write may have been executed. */
 export function withMayBeDone(error: BankqlError): BankqlError {
   const { code, retryable: _, ...details } = error.extensions;
   if (code !== 'BANK_BAD_RESPONSE' && code !== 'BANK_ERROR') return error;
@@ -192,11 +192,11 @@ export function withMayBeDone(error: BankqlError): BankqlError {
   return new BankqlError(code, message, details, { cause: error });
 }
 
-/** The forms of a date in RFC 9110. That of asctime names no time zone: `Sun Nov  6 08:49:37 1994`. */
+/** Two date formats of RFC 9110. The second, asctime, has no time zone: `Sun Nov  6 08:49:37 1994`. */
 const httpDate = /^[A-Z][a-z]+, .+ GMT$/;
 const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
-/** The seconds after which the bank asks to try again: digits or a date in RFC 9110. Null if it does not say. */
+/** The seconds in Retry-After, which holds digits or a date. Null if the header is absent or invalid. */
 export function retryAfterOf({ headers }: HttpResponse): number | null {
   const value = String(headers['retry-after'] ?? '');
   if (/^\d+$/.test(value)) return Number(value);
@@ -205,7 +205,7 @@ export function retryAfterOf({ headers }: HttpResponse): number | null {
   return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
-/** The error's details about the wait that the bank requests (Retry-After). */
+/** The detail `retryAfter` of an error, from the answer's Retry-After. */
 function waitIn(response: HttpResponse): ErrorDetails {
   const seconds = retryAfterOf(response);
   return seconds === null ? {} : { retryAfter: Math.min(seconds, maxRetryAfterSeconds) };
@@ -256,16 +256,16 @@ function read(text: string): ErrorBody {
 }
 
 /**
- * The bank's message in an error's body: its message if the body is JSON, else the text; bounded, on one line, and
- * without `secrets`, since a bank may echo the request. A secret within one of the `known` texts, which the reader
- * sent, is shown. Empty if the body would take too long to parse.
+ * The bank's message in an error body: the message members of JSON, or the text itself. It is bounded and on one line. Secrets
+ * are redacted, because a bank may echo the request, unless they are part of one of the `known` texts, which the caller sent.
+ * Empty if the body would take too long to parse.
  */
 export function bankText(
   response: HttpResponse,
   secrets: readonly string[],
   known: readonly string[] = [],
 ): string {
-  // Only the beginning is searched for secrets, because much less of it is shown.
+  // Only the beginning is searched for secrets, because the shown text is much shorter.
   const words = redact(bodyOf(response).words, secrets, 20 * maxTextLength, known);
   return shorten(words.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim(), maxTextLength);
 }
@@ -281,9 +281,9 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 }
 
 const plainCode = /^[\w.:-]{1,64}$/;
-/** The member `error` may be a code: a single word with a capital letter or one of these characters. */
+/** A member `error` counts as a code if it contains a capital letter, `_`, `.` or `:`. */
 const looksLikeCode = /[A-Z_.:]/;
-/** The form `{"errors":[{"error":{"code":…}}]}`. */
+/** The depth to which a code is searched, as in `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;
 
 function codeIn(json: unknown, depth = 0): string | null {
@@ -304,9 +304,9 @@ function codeIn(json: unknown, depth = 0): string | null {
 }
 
 /**
- * The first `maxLength` characters of a text, with '[redacted]' in place of each of `secrets`. A secret that the cut
- * goes through is removed entirely: the text after the cut is searched as far as the longest secret reaches. A secret
- * is kept if it is part of one of the `known` texts, because the reader has sent these.
+ * Cuts a text to `maxLength` characters, with '[redacted]' in place of each secret. A secret across the cut is removed
+ * entirely, so the search goes beyond the cut by the length of the longest secret. A secret is kept if it is part of one of the
+ * `known` texts, which the caller sent.
  */
 export function redact(
   text: string,
@@ -314,7 +314,7 @@ export function redact(
   maxLength: number,
   known: readonly string[] = [],
 ): string {
-  // The longest come first, because a secret may be the beginning of a longer one.
+  // The longest secrets come first, because a secret may be the beginning of a longer one.
   const sorted = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length);
   const longest = sorted[0]?.length;
   if (longest === undefined) return text.slice(0, maxLength);
@@ -330,9 +330,9 @@ export function redact(
   return clean + looked.slice(end, maxLength);
 }
 
-/** Whether the secret at this index of the text is part of a known text there. */
+/** Whether the secret at `index` is part of an occurrence of the `known` text. */
 function isWithin(known: string, secret: string, text: string, index: number): boolean {
-  // Searches for the known text at every position where it would cover the secret.
+  // Every occurrence that covers the secret lies in this slice.
   const start = Math.max(0, index + secret.length - known.length);
   return known.length >= secret.length && text.slice(start, index + known.length).includes(known);
 }

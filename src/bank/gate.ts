@@ -12,15 +12,15 @@ export interface GateEntry {
   places: readonly Count[];
   /** Set by the gate before the call enters: the caller for whom the call counts. */
   countedAs: Caller;
-  /** Called when the call may start. The call must then `leave`. Should not throw. */
+  /** Called when the call may start. The call must call `leave` at its end. Should not throw. */
   enter(): void;
   /** Called if too many calls wait. The call does not wait for this caller any more, but still for its other callers. */
   refuse(caller: Caller): void;
 }
 
 /**
- * The number of certain calls in progress, and the number of waiting ones. All counts have one class, because each call passes
- * several.
+ * Counts the calls in progress and the waiting calls of one kind, such as those of a caller or of a bank operation. Each call
+ * is in several counts.
  */
 class Count {
   taken = 0;
@@ -42,7 +42,7 @@ export interface OperationUsage extends Pick<Count, 'taken' | 'waiting' | 'waits
 /** A verified caller, or all unverified callers of one network address. */
 interface Group {
   readonly count: Count;
-  /** The calls of the group by bank operation; null for a verified caller, for whom only the operation's own limit applies. */
+  /** The group's calls by bank operation. Null for a verified caller: only the operation's limit for all callers applies. */
   readonly operations: Map<string, Count> | null;
   /** The waiting callers; the first one is served next. */
   readonly waiting: Set<CallerQueue>;
@@ -66,22 +66,22 @@ interface GateOptions {
   readonly maxWaiting: number;
 }
 
-/** The part of the calls that one caller, or all unverified callers of one network address, may have in progress. */
+/** The share of all calls in progress that one caller, or all unverified callers of one network address, may have. */
 const { cap: callerShare } = uses.connections;
 /**
- * The part of the calls that one bank operation may have in progress: more than a caller's share, so that one caller cannot use all
- * of it, and less than all, so that other operations continue.
+ * The share of all calls in progress that one bank operation may have. It is above a caller's share, so that one caller cannot
+ * block an operation, and below 1, so that other operations continue.
  */
 const operationShare = 3 / 4;
 const done = Promise.resolve();
 
-/** Whether a waiting call may fit: the calls of a saturated operation are not looked at, however many wait. */
+/** Whether an operation has waiting calls and free places. Otherwise the waiting calls need not be examined. */
 function mayFit(operations: ReadonlyMap<string, Count>): boolean {
   for (const { waiting, taken, most } of operations.values()) if (waiting > 0 && taken < most) return true;
   return false;
 }
 
-/** The newest waiting call of the bank operation whose turn comes last. */
+/** The caller's newest waiting call of the bank operation whose turn comes last. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
   const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
   const [last] = [...entries].slice(-1);
@@ -90,14 +90,15 @@ function lastOf({ waiting }: CallerQueue): GateEntry {
 }
 
 /**
- * Limits the calls in progress, because a request in undici's own queue cannot be cancelled. One caller has at most half of them,
- * and so have all unverified callers of one network address together. One bank operation has at most three quarters of all calls, and
- * three quarters of an address' half: behind a load balancer, all callers share that half.
+ * Limits the calls in progress. Calls wait here and not in undici's queue, because a request there cannot be cancelled. One
+ * caller may have half of the calls, and so may all unverified callers of one network address together. One bank operation may
+ * have three quarters of all calls, and three quarters of an address's half: behind a load balancer, all callers share one
+ * address.
  *
- * Other calls wait, until they are cancelled at their deadline. Groups are served in turn, the callers of a group in turn, and the
- * operations of a caller in turn. If too many calls wait, the caller with the most waiting calls loses one.
+ * Other calls wait until they are let through, or are cancelled at their deadline. Groups are served in turn, then the callers
+ * of a group, then the operations of a caller. If too many calls wait, the caller with the most waiting calls loses one.
  *
- * Several callers may wait for one call. It enters in the first turn of any of them, and counts for that caller.
+ * Several callers may wait for one call. It is let through in the first turn of any of them, and counts for that caller.
  */
 export class Gate {
   readonly #all: Count;
@@ -105,10 +106,10 @@ export class Gate {
   readonly #mostOfOperation: number;
   readonly #mostOfCaller: number;
   readonly #mostOfOperationOfGroup: number;
-  /** Bounded: the contract has a fixed number of operations. */
+  /** Needs no limit, because the contract has a fixed number of operations. */
   readonly #operations = new Map<string, Count>();
   readonly #queues = new WeakMap<Caller, CallerQueue>();
-  /** By the verified caller, or by the network address of unverified callers. */
+  /** The groups by verified caller, or by the network address of unverified callers. */
   readonly #groups = new WeakMap<Caller, Group>();
   /** The groups with waiting calls; the first one is served next. */
   readonly #waiting = new Set<Group>();
@@ -141,7 +142,7 @@ export class Gate {
     if (!this.#letThrough(entry, queue)) this.#enqueue(entry, queue);
   }
 
-  /** Another caller waits for a call that waits. The call enters at once if it fits as a call of this caller. */
+  /** Adds a caller to a waiting call. The call is let through at once if it fits as a call of this caller. */
   join(entry: GateEntry, caller: Caller): void {
     if (entry.waitsFor.length > 0) this.ask(entry, caller);
   }
@@ -160,8 +161,8 @@ export class Gate {
   }
 
   /**
-   * A call that entered has ended. May be repeated. `isFreeSoon`: undici frees the connection later, by setImmediate. A waiting
-   * call that starts earlier would open another connection.
+   * Called when a call that was let through has ended; calling it again does nothing. `isFreeSoon`: undici frees the connection
+   * only in a later setImmediate, and a waiting call that started before that would open another connection.
    */
   leave(entry: GateEntry, isFreeSoon = false): void {
     const { places } = entry;
@@ -240,7 +241,7 @@ export class Gate {
     for (const count of this.#placesOf(operation, queue)) count.waiting++;
     const ofOperation = this.#operationOf(operation);
     if (waitsFor.length === 0) ofOperation.waits++;
-    // Several callers wait for one call.
+    // The operation counts a call once, however many callers wait for it.
     else ofOperation.waiting--;
     entry.waitsFor = [...waitsFor, queue];
     getOrMake(queue.waiting, operation, () => new Set()).add(entry);
@@ -255,7 +256,7 @@ export class Gate {
     if (!entries?.delete(entry)) return;
     for (const count of this.#placesOf(operation, queue)) count.waiting--;
     entry.waitsFor = entry.waitsFor.filter((waiting) => waiting !== queue);
-    // Another caller still waits for the call.
+    // Another caller still waits, so the operation still counts the call as waiting.
     if (entry.waitsFor.length > 0) this.#operationOf(operation).waiting++;
     const { group } = queue;
     if (entries.size === 0) queue.waiting.delete(operation);
@@ -263,7 +264,7 @@ export class Gate {
     if (group.waiting.size === 0) this.#waiting.delete(group);
   }
 
-  /** Refuses a call of the caller with the most waiting calls; of equal callers, the call that has just asked. */
+  /** Refuses a call of the caller with the most waiting calls. If the asking caller has as many, the asking call is refused. */
   #refuseOne(asking: GateEntry, askingQueue: CallerQueue): void {
     let longest = askingQueue;
     for (const group of this.#waiting)
@@ -274,8 +275,9 @@ export class Gate {
   }
 
   /**
-   * Lets waiting calls through, in turn, as long as any fits. A call that fails at once calls this method again; the outer loop then
-   * continues, so that the calls do not nest. An error of `enter` is thrown after the others have been served.
+   * Lets waiting calls through in turn, as long as any fits. A call that fails at once calls this method again, which then only
+   * sets `#isFreed`: the outer loop continues without recursion. An error of `enter` is thrown after all others have been
+   * served.
    */
   #serve(): void {
     this.#isFreed = true;

@@ -2,14 +2,15 @@ import { STATUS_CODES } from 'node:http';
 import { comparableTextOf, type HttpResponse, isSaidToEnd } from './http-message.ts';
 
 /**
- * The answers with which a gateway refuses a request before the bank sees it, and with which a bank refuses the credentials of a caller.
- * They are compared as a whole: one more member, and the answer may be about the payment. Reads and payments use the same list.
+ * Recognises answers with which a gateway refuses a request before the bank sees it, and answers with which a bank refuses a
+ * caller's credentials. An answer must match as a whole, because an additional member may be about the payment. Reads and
+ * payments use the same list.
  */
 
-/** What a gateway refuses. `operator key`: the subscription key in BANK_SUBSCRIPTION_KEY, which is not the caller's. */
+/** Why a gateway refuses a request. `operator key`: it refuses BANK_SUBSCRIPTION_KEY, which is the operator's and not the caller's. */
 export type GatewayRefusal = 'rate limit' | 'operator key' | 'credentials';
 
-/** Matches a whole text, in which `#` stands for digits. */
+/** A pattern that matches a whole text, in which `#` stands for digits. */
 const patternOf = (text: string): RegExp =>
   new RegExp(
     `^${oneSpaced(text)
@@ -106,7 +107,7 @@ export interface GatewayOptions {
 /** The maximum length of a body that is read, in bytes. */
 const maxLength = 4096;
 
-/** A plain value of a body: the name of its member, without `-`, `_` and case, and the value as a text. */
+/** A plain value in a body, as text, with the name of its member in lower case, without spaces, `-` and `_`. */
 type Leaf = readonly [name: string, value: string];
 
 export class GatewayAnswers {
@@ -119,9 +120,9 @@ export class GatewayAnswers {
   }
 
   /**
-   * What a gateway refuses with this answer, or a bank with a 401. Null for any other answer, and if anything in it is
-   * neither a known text nor the status, a time or the id of a request. A 401 may have no text. The operator's texts may have
-   * members of any name beside and around them.
+   * Why this answer refuses the request; null if it is not a known refusal. Everything in the answer must be a known text, the
+   * status, a time or a request id. A 401 may have no text. The operator's texts (BANK_PAYMENT_NOT_SENT) may stand under
+   * members of any name.
    */
   refusalIn(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): GatewayRefusal | null {
     const { status, headers } = response;
@@ -162,7 +163,7 @@ export class GatewayAnswers {
 /** The answers that bankql knows without settings. */
 export const knownGatewayAnswers = new GatewayAnswers();
 
-/** A body: its texts, numbers and other plain values, and the names of all of its members, also of those without a value. */
+/** A body's plain values, and the names of all its members, even of those without a plain value. */
 interface Said {
   readonly leaves: Leaf[];
   readonly names: string[];
@@ -187,7 +188,7 @@ function readAnswer(response: Pick<HttpResponse, 'headers' | 'body'>): Said | nu
   }
 }
 
-/** Adds the leaves of a JSON value, and the names of its members, of which several spellings count once. */
+/** Adds a JSON value's plain values and member names to `said`. Spellings of one name count once. */
 function collect(name: string, value: unknown, said: Said): void {
   if (typeof value !== 'object' || value === null) {
     said.leaves.push([name, oneSpaced(String(value))]);
@@ -209,7 +210,7 @@ const timeName = /^(?:time|timestamp|date|datetime|retryafter)$/;
 export const requestIdNames = '(?:(?:x[-_]?)?(?:request|correlation)|trace|activity)[-_]?id';
 const idName = new RegExp(`^${requestIdNames}$`);
 const textName = /^(?:message|title|details?|description|errordescription|reason|fault|errors|path)$/;
-/** The names of the members of a refusal. */
+/** The member names that a refusal may have. */
 const refusalName = new RegExp(
   [statusName, timeName, idName, textName].map(({ source }) => source).join('|'),
 );
@@ -219,7 +220,7 @@ function saysNothing([name, value]: Leaf, status: number): boolean {
   if (statusName.test(name))
     return value === String(status) || foldName(value) === foldName(STATUS_CODES[status] ?? '');
   if (timeName.test(name)) return /^\d[\d:.,TZ+ -]{0,39}$/.test(value);
-  // Spring Boot's BasicErrorController sends both members.
+  // Spring Boot's BasicErrorController sends `message` and `path`.
   if (status === 401 && name === 'message') return value === '';
   if (status === 401 && name === 'path') return /^\/[\w./~%:-]*$/.test(value);
   return idName.test(name) && /^(?=.*\d)[\w.:/+=-]{1,128}$/.test(value);
@@ -230,8 +231,8 @@ const challenge = String.raw`(?:basic|bearer|digest|negotiate|ntlm|oauth|directl
 const challenges = new RegExp(String.raw`^${challenge}(?:\s*,\s*${challenge})*$`, 'i');
 
 /**
- * Whether WWW-Authenticate only asks for credentials. An unknown scheme may ask for a confirmation of the payment, and an `error`
- * may say anything.
+ * Whether WWW-Authenticate only asks for credentials. An unknown scheme may ask for a confirmation of the payment, and a
+ * parameter `error` may say anything.
  */
 const areKnownChallenges = (header: string | string[] | undefined): boolean =>
   header === undefined || challenges.test([header].flat().join(', ').trim());

@@ -16,7 +16,7 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** The time that the bank took, from the call getting its connection to the last byte, in milliseconds. */
+  /** The time from the call's start, after any wait at the gate, to the last byte, in milliseconds. */
   readonly milliseconds: number;
 }
 
@@ -26,7 +26,7 @@ const emptyBody = Buffer.alloc(0);
 export class IncomingResponse implements HttpResponse {
   readonly status: number;
   readonly headers: HttpResponse['headers'];
-  /** The body. Until the end, its first `#size` bytes are the part that has arrived. */
+  /** The body. Before `end`, only its first `#size` bytes have arrived. */
   body: Buffer = emptyBody;
   milliseconds = 0;
   #size = 0;
@@ -36,7 +36,7 @@ export class IncomingResponse implements HttpResponse {
     this.headers = headers;
   }
 
-  /** Most bodies are one chunk. The chunks of longer bodies are copied: many tiny chunks would take too much memory. */
+  /** Adds a chunk. A body of one chunk is not copied. Further chunks are: many tiny chunks would take too much memory. */
   add(chunk: Buffer): void {
     const size = this.#size + chunk.length;
     if (this.#size === 0) this.body = chunk;
@@ -51,7 +51,7 @@ export class IncomingResponse implements HttpResponse {
     this.#size = size;
   }
 
-  /** Called when the body is complete, after this time. */
+  /** Called when the body is complete. `milliseconds`: the time that the bank took. */
   end(milliseconds: number): HttpResponse {
     if (this.body.length > this.#size) this.body = this.body.subarray(0, this.#size);
     this.milliseconds = milliseconds;
@@ -80,7 +80,7 @@ export function otherCharsetOf({ headers }: Pick<HttpResponse, 'headers'>): stri
   return saysNothing(ofEncoding) || decoderOf(ofEncoding) === null ? null : ofEncoding.toLowerCase();
 }
 
-/** Decodes a charset, and fails at bytes that are not in it; null if it is not known. */
+/** A decoder for a charset, which throws at bytes that are not in it; null if the charset is unknown. */
 export function decoderOf(charset: string): TextDecoder | null {
   try {
     return new TextDecoder(charset, { fatal: true });
@@ -89,7 +89,7 @@ export function decoderOf(charset: string): TextDecoder | null {
   }
 }
 
-/** The encoding of a body, from Content-Encoding; null if it is not encoded, also if the header names a charset, as some servers do. */
+/** The encoding in a Content-Encoding. Null if there is none, or if the header names a charset instead, as some servers do. */
 export function encodingOf(contentEncoding: string | string[]): string | null {
   const encoding = String(contentEncoding);
   return /^(identity)?$/i.test(encoding) || decoderOf(encoding) !== null ? null : encoding;
@@ -107,14 +107,14 @@ export function inUtf8(body: Buffer, charset: string): Buffer {
 type Headers = HttpResponse['headers'];
 
 /**
- * Whether the head of an answer says where its body ends: by its length, or by chunks. Without that, a body that was cut looks like a
- * whole one. With any other transfer coding, the end of the connection ends the body.
+ * Whether an answer's headers say where its body ends: by a length or by chunks. Otherwise the end of the connection ends the
+ * body, and a truncated body looks complete.
  */
 export const isSaidToEnd = (headers: Headers): boolean =>
   headers['content-length'] !== undefined ||
   /(?:^|,)\s*chunked\s*$/i.test(String(headers['transfer-encoding'] ?? ''));
 
-/** Whether the head says that there is no body, or that it ends at once. An encoded body of an error is not read, and looks empty too. */
+/** Whether the headers say that the body is empty. An encoded body does not count: bankql does not read it, so it only looks empty. */
 export const isSaidToBeEmpty = (headers: Headers): boolean => {
   const length = headers['content-length'];
   const isEmpty = length === undefined ? isSaidToEnd(headers) : /^0+$/.test(String(length));
@@ -130,8 +130,8 @@ export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
 }
 
 /**
- * The text of a short body, to be compared as a whole. Null if the body is longer than `maxLength`, is in another charset, or is empty
- * although the head does not say so: the bank may have said more than the text shows.
+ * The text of a short body, to be compared as a whole. Null if the body is longer than `maxLength`, is not in UTF-8, or is
+ * empty although the headers do not say so: the bank may have said more than the text shows.
  */
 export function comparableTextOf(
   response: Pick<HttpResponse, 'headers' | 'body'>,
@@ -155,15 +155,14 @@ export const gatewayErrors: ReadonlySet<number> = new Set([
 export const partialContent = 206;
 
 /**
- * There is no complete answer.
+ * A call has no complete answer. The reasons:
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
- * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql did not read a successful answer completely: the answer or its head is too large, or the answer is
+ * - `cancelled`: the caller has left.
+ * - `refused`: bankql did not read a successful answer completely: the answer or its headers are too large, or the answer is
  *   encoded although no encoding was requested.
  * - `overloaded`: no connection became free in time.
- * - `no room`: bankql did not read the answer to its end, because it exceeds the operation's memory budget,
- *   or because bankql had no time to read it.
+ * - `no room`: the answer exceeds the operation's memory budget, or bankql has no memory for it.
  * - `paused`: the operation's breaker is open, see breaker.ts.
  *
  * `sent` is false only if it is certain that nothing of the request was written to a socket.

@@ -22,9 +22,9 @@ export function idProblem(id: string): string | null {
 }
 
 /**
- * An id that can become one segment of a path unchanged.
- * `name` is the caller's name for the id, `argument` its path if it is an argument.
- * Errors: BAD_USER_INPUT, which gives the fault of the id, but not the id.
+ * Checks that an id can be one segment of a path unchanged, and returns it. `name` is the caller's name for the id, `argument`
+ * the path of the argument, if the id is one.
+ * Errors: BAD_USER_INPUT, which says what is wrong with the id, but does not show it.
  */
 export function validateId(name: string, id: string, argument?: string): string {
   if (plainId.test(id)) return id;
@@ -39,7 +39,7 @@ export function validateId(name: string, id: string, argument?: string): string 
 
 /**
  * Checks an id from the bank before it is used in a call.
- * Errors: BANK_BAD_RESPONSE, which gives the fault of the id, but not the id.
+ * Errors: BANK_BAD_RESPONSE, which says what is wrong with the id, but does not show it.
  */
 export function validateBankId(name: string, id: string): string {
   const wrong = plainId.test(id) ? null : idProblem(id);
@@ -51,5 +51,5 @@ export function validateBankId(name: string, id: string): string {
 export const isOtherId = (id: unknown, asked: unknown): id is string =>
   typeof id === 'string' && id !== '' && id !== asked;
 
-/** The code of a bank without XXX, which is the head office in identifier codes (BIC) of eleven characters. */
+/** A bank's code without the ending XXX, which stands for the head office in a BIC of eleven characters. */
 export const withoutHeadOffice = (code: string): string => code.replace(/(?<=.)XXX$/i, '');

@@ -1,12 +1,12 @@
-/** The most values in an answer's JSON, and records in its list. This number takes about 100 ms to parse and check. */
+/** Two limits: values in an answer's JSON, and records in its list. An answer at the limit takes about 100 ms to parse and check. */
 export const maxValues = 250_000;
 export const maxRecords = 50_000;
-/** The length of a body, in bytes, below which its values are not counted, because a value has at least two bytes. */
+/** The length in bytes above which the values of a body are counted: each takes at least two bytes, so a shorter body has few. */
 const countedLength = 2 * maxValues;
 
 const quote = 0x22;
 const backslash = 0x5c;
-/** 1 for a comma, an opening brace and an opening bracket: each value except the first begins with or follows one of them. */
+/** 1 for a comma, an opening brace and an opening bracket. Each value except the first starts with one of them or follows one. */
 const marks = new Uint8Array(256);
 for (const mark of Buffer.from(',{[')) marks[mark] = 1;
 
@@ -26,8 +26,8 @@ export function whatTakesTooLong(json: Uint8Array): string | null {
 }
 
 /**
- * An upper bound of the number of values, because characters in strings count too. Bytes are read four at a time; those before
- * and after the words of four may all begin values.
+ * An upper bound of the number of values: marks within strings count too. Bytes are read in words of four. The bytes before the
+ * first word and after the last are counted as marks.
  */
 function mostValues({ buffer, byteOffset, length }: Uint8Array): number {
   const start = Math.ceil(byteOffset / 4) * 4;

@@ -3,7 +3,7 @@ import { TransportFailure } from './http-message.ts';
 
 /** An object that waits, and can be told to stop waiting. */
 export interface Waiter {
-  /** The time at which the waiter gives up, by performance.now() in milliseconds: at the latest when its operation ends. */
+  /** When the waiter gives up, at the latest at its operation's deadline, in milliseconds of performance.now(). */
   readonly deadline: number;
   onEnd(failure: TransportFailure): void;
 }
@@ -18,11 +18,11 @@ interface OperationDeadlineOptions {
 const never = Number.POSITIVE_INFINITY;
 
 /**
- * The deadline and cancellation of all calls of one GraphQL operation. However many wait, there is one timer and one
- * abort listener, and only while any waits. A write or a payment, which no client cancels, has a deadline of its own.
+ * The deadline and cancellation of all calls of one GraphQL operation. All waiters share one timer and one abort listener,
+ * which exist only while somebody waits. A write or a payment has a deadline of its own, because no client can cancel it.
  *
- * It is made in the async context of its operation, and runs what belongs there (`runInAsyncScope`): undici calls handlers in the
- * context of whoever opened the connection.
+ * The object keeps the async context of its operation, which `runInAsyncScope` restores: undici calls handlers in the context
+ * of the request that opened the connection.
  */
 export class OperationDeadline extends AsyncResource {
   /** The deadline of the waiters, in milliseconds of performance.now(). */
@@ -41,7 +41,7 @@ export class OperationDeadline extends AsyncResource {
     this.#signal = signal;
   }
 
-  /** Why no further call may start (with `sent` false); null while there is time. */
+  /** The failure of a call that would start now; null while the operation has time. */
   ended(now = performance.now()): TransportFailure | null {
     if (this.#isCancelled || this.#signal?.aborted)
       return new TransportFailure('cancelled', false, 'the caller left');
@@ -63,7 +63,7 @@ export class OperationDeadline extends AsyncResource {
     return waiter;
   }
 
-  /** Removes a waiter. Does nothing if the waiter was removed before; one that has to give up is removed first. */
+  /** Removes a waiter, if it still waits. A waiter is removed before its `onEnd` is called. */
   removeWaiter(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter) || this.#waiters.size > 0) return;
     clearTimeout(this.#timer);
@@ -84,7 +84,7 @@ export class OperationDeadline extends AsyncResource {
     for (const { deadline } of this.#waiters) if (deadline < this.#timerAt) this.#setTimer(deadline);
   };
 
-  /** Ends the wait of those whose deadline is not after this time. */
+  /** Ends the wait of all waiters whose deadline is not after `until`. */
   #endAll(reason: TransportFailure['reason'], message: string, until: number): void {
     const failure = new TransportFailure(reason, true, message);
     for (const waiter of this.#waiters) {

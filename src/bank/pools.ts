@@ -3,7 +3,7 @@ import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Gate, type OperationUsage } from './gate.ts';
 import { createConnector, tlsOptions } from './tls.ts';
 
-/** The connection to the bank, if it is not a direct one. */
+/** The TLS settings of the connections to the bank, and the proxy to it. */
 interface NetworkOptions {
   /** The client certificate, and the authorities for the bank's certificate. Node's authorities by default. */
   readonly secureContext?: SecureContext | undefined;
@@ -19,7 +19,7 @@ export interface PoolOptions {
   readonly waitingCalls?: number | undefined;
   /** The deadline for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The maximum age of kept connections, in milliseconds: later the bank's name may have another address. */
+  /** The maximum age of kept connections, in milliseconds: afterwards, the bank's name may resolve to another address. */
   readonly connectionMaxAgeMs?: number | undefined;
   /** Whether connections for reads are kept for the next read; true by default. Connections for writes are never kept. */
   readonly keepAlive?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface PoolOptions {
 
 const defaults = { connectTimeoutMs: 1000, connectionMaxAgeMs: 60_000 };
 
-/** The calls of a bank operation over kept connections (reads), or over one for a single call each. */
+/** The calls of one bank operation: over kept connections (reads), or over one connection for each call (writes and payments). */
 export interface PoolUsage extends OperationUsage {
   readonly pool: 'kept' | 'alone';
 }
@@ -60,11 +60,11 @@ export interface Lanes {
 }
 
 /**
- * HTTP/1.1 to one origin. It follows no redirect, retries nothing and decodes no encoding. Reads share kept connections. Each
- * write and payment has its own connection, which is closed after the answer: if the bank had just closed a kept connection,
- * nobody would know whether the bank saw the request. undici's own deadlines are off: its header deadline counts in seconds and
- * never fires during 1xx answers, and its body deadline never fires while bytes trickle in. `dispatch` is used instead of
- * `request`, because its handler is called before the request is written: until that call, nothing was sent.
+ * Creates the HTTP/1.1 connections to one origin. They follow no redirect, retry nothing and decode no encoding. Reads share
+ * kept connections. Each write and payment has its own connection, which is closed after the answer: if the bank had just
+ * closed a kept connection, nobody would know whether it saw the request. undici's own deadlines are off: its header deadline
+ * counts in seconds and never fires during 1xx answers, and its body deadline never fires while bytes trickle in. `dispatch` is
+ * used instead of `request`, because its handler is called before the request is written: until that call, nothing was sent.
  */
 export function createLanes(options: PoolOptions): Lanes {
   const {
@@ -149,8 +149,8 @@ export function createLanes(options: PoolOptions): Lanes {
 }
 
 /**
- * `proxyTunnel`, because for a bank of plain http undici would otherwise ask the proxy for each request, and drop the pool's
- * options. A proxy that does not answer to CONNECT is given up after the deadline for connecting, which undici rounds to seconds.
+ * `proxyTunnel` is set, because without it undici sends each plain-http request to the proxy, and drops the pool's options. A
+ * proxy that does not answer CONNECT is given up after the deadline for connecting, which undici rounds to seconds.
  */
 const proxyOptions = (
   proxyUrl: string,

@@ -10,7 +10,7 @@ import type { ReadResult } from './shared-reads.ts';
  */
 const shortAnswer = 8 * 1024;
 
-/** Reads the answer in a successful response, and settles the call. A long answer waits for slices of time; all readers may leave meanwhile. */
+/** Parses a successful response and ends the call. A long answer waits for slices of time, unless all readers leave. */
 export function readInSlices(call: Call, response: HttpResponse): void {
   if (response.body.length > shortAnswer && !slices.hasTime) whenTime(call, () => read(call, response));
   else read(call, response);

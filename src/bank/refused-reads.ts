@@ -9,8 +9,9 @@ const maxRefusals = 200;
 const maxLength = 16_384;
 
 /**
- * The 401s that reads got in this process. A read executes nothing, so that the same answer to a payment refuses its caller, in whatever
- * language. Two answers are the same if they differ only in digits, times and the ids of requests.
+ * Remembers the 401 answers to reads in this process. A read executes nothing, so if a payment gets the same answer, the bank
+ * refused its caller, whatever the answer's language. Two answers are the same if they differ only in digits, times and request
+ * ids.
  */
 export class RefusedReads {
   readonly #shapes = new Set<string>();
@@ -29,7 +30,7 @@ export class RefusedReads {
   }
 }
 
-/** The parts in which two equal answers may differ. */
+/** The parts in which two answers may differ and still count as the same. */
 const changing = [
   new RegExp(String.raw`(?<="${requestIdNames}"\s*:\s*)"[\w.:/+=-]{1,128}"`, 'gi'),
   /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi,
@@ -39,15 +40,12 @@ const changing = [
 ];
 
 /**
- * Words of a challenge to confirm a request. A bank may keep the payment to which such a 401 is the answer, and execute it after
- * the confirmation, so the 401 of a read proves nothing.
+ * Words that ask for a confirmation. After such a 401, a bank may keep the payment and execute it once it is confirmed, so the
+ * same 401 to a read proves nothing.
  */
 const asksToConfirm = /challenge|\bsca(?![a-z])|strong.?customer.?authentication|step.?up|\b(?:otp|tan)\b/i;
 
-/**
- * A hash of the content of an answer; null if it asks for a confirmation, is not a 401, leads to another place, or cannot be read
- * exactly.
- */
+/** A hash of a 401's content. Null if the answer is not a 401, asks for a confirmation, has a Location, or cannot be read exactly. */
 function shapeOf(response: Answered): string | null {
   const { status, headers, body } = response;
   if (status !== 401 || headers.location !== undefined || headers['content-encoding'] !== undefined)

@@ -4,7 +4,7 @@ import type { GatewayRefusal } from './gateway-answers.ts';
 import { type HttpResult, TransportFailure } from './http-message.ts';
 import type { PreparedCall } from './request.ts';
 
-/** One attempt that ended. Contains no credential, and no id of the call: ids are private. */
+/** Reports one attempt of a call, after its end. Contains no credential, and no id from the call's path: ids are private. */
 export interface CallReport {
   readonly operation: string;
   /** The bank's status; null if there was no complete answer. */
@@ -15,9 +15,9 @@ export interface CallReport {
   readonly callId?: string | undefined;
   /** Why there was no complete answer, as in TransportFailure; null if there was one. */
   readonly reason: TransportFailure['reason'] | null;
-  /** The reason in words; also the fault of an answer that is neither a success nor a refusal by the bank. */
+  /** The reason in words, or the fault of an answer that the bank's service itself did not send (describeFault). */
   readonly failure: string | null;
-  /** The kind of refusal, if the answer is a known one of gateways, which some banks send as well; otherwise null. */
+  /** The kind of refusal, if the answer is a known refusal of gateways (gateway-answers.ts); otherwise null. */
   readonly gateway: GatewayRefusal | null;
   /** The bank's text in a 4xx or 5xx answer, shortened and without credentials. */
   readonly bankText: string | null;
@@ -63,8 +63,8 @@ export function reportOf(
 }
 
 /**
- * A failure and its cause: undici's messages contain hosts and ports at most. If several addresses were tried, the error has
- * only a code.
+ * Describes a failure and its cause. undici's messages contain at most hosts and ports. If several addresses were tried, the
+ * cause has only a code.
  */
 const describeFailure = ({ message, cause }: TransportFailure): string =>
   cause instanceof Error

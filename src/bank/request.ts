@@ -43,8 +43,8 @@ export function pathOf({ path }: Operation, given: Readonly<Record<string, strin
 }
 
 /**
- * Identifies a read within a GraphQL operation: its path, and its body under `query`. It never throws: the key of invalid ids is no
- * path, and their read fails.
+ * A key that identifies a read within a GraphQL operation: its path, and its body (`query`) if it has one. Never throws:
+ * invalid ids get a key that is not a path, and the read itself fails later.
  */
 export function readKey<T extends Operation>(operation: T, wanted: OwnIds<T>): string;
 export function readKey(operation: Operation, wanted: Readonly<Record<string, unknown>>): string {
@@ -52,7 +52,7 @@ export function readKey(operation: Operation, wanted: Readonly<Record<string, un
     const path = pathOf(operation, wanted as OwnIds<Operation>);
     return operation.body === null ? path : keyOf(path, JSON.stringify(wanted.query));
   } catch {
-    // Not all of `wanted`: it may be a node, which leads to its whole list.
+    // Only these members of `wanted`: it may be a whole object of the schema, which refers to its list.
     const { ids } = templates.get(operation.path) ?? parseTemplate(operation.path);
     return JSON.stringify([operation.id, ids.map(({ own }) => wanted[own]), wanted.query]);
   }
@@ -70,7 +70,7 @@ export function idsIn(template: string, path: string): (readonly [name: string, 
 /** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
   readonly ids: OwnIds<T>;
-  /** The path, if it exists already (`pathOf`). */
+  /** The path, if `pathOf` has computed it already. */
   readonly path?: string | undefined;
   /** Absent if the operation has no body. */
   readonly body?: Body<T> | undefined;
@@ -95,8 +95,8 @@ export interface PreparedCall<T extends Operation = Operation> {
 }
 
 /**
- * Identifies a read, independent of the caller: its path, and its body if it has one. Different reads have different keys, since no
- * two of them have the same path and both a body or none (test/bank/ids.test.ts).
+ * A key that identifies a read, whoever makes it: its path, and its body if it has one. Different reads have different keys
+ * (test/bank/ids.test.ts).
  */
 export const keyOf = (path: string, body: string | null): string =>
   body === null ? path : `${path} ${body}`;

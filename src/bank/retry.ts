@@ -1,7 +1,7 @@
 import { retryAfterOf } from './errors.ts';
 import { gatewayErrors, type HttpResult, TransportFailure } from './http-message.ts';
 
-/** The share of reads that may be sent again, so that a failing bank does not get twice the load, and the largest burst. */
+/** The share of reads that may be retried, and the largest burst. Without a limit, a failing bank would get twice the load. */
 const defaultShare = 0.1;
 const maxBurst = 10;
 /** The range of the delay before a retry, in milliseconds: random, so that retries are not synchronized. */
@@ -10,10 +10,7 @@ const maxDelayMs = 120;
 
 export const retryDelayMs = (): number => minDelayMs + Math.random() * (maxDelayMs - minDelayMs);
 
-/**
- * Whether a second attempt may help: no connection, a broken connection, or a gateway error of a proxy may be transient, unless
- * the answer names a time to wait.
- */
+/** Whether a second attempt may help: there was no connection, it broke, or a proxy sent a gateway error without a time to wait. */
 export const isTransient = (result: HttpResult): boolean =>
   result instanceof TransportFailure
     ? result.reason === 'unavailable'

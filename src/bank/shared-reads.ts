@@ -72,8 +72,8 @@ export interface BankRead<T> extends ReadResult {
 }
 
 /**
- * Takes a call from its caller's rate limit; null if there is no limit. A retry costs nothing.
- * Errors: RATE_LIMITED; the call may not be made.
+ * Charges a call to its caller's rate limit; null if there is no limit. A retry is not charged.
+ * Errors: RATE_LIMITED; the call must then not be made.
  */
 export type Admit = ((call: Call) => Promise<void>) | null;
 
@@ -82,11 +82,11 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'B
 
 /** The time for which a stale answer may be served while the bank is unavailable, in milliseconds. */
 const staleMs = 10 * 60 * 1000;
-/** The memory of an entry of the cache in addition to its answer, which may be as short as `{}`, in bytes. */
+/** The memory of a cache entry in addition to its answer, in bytes. */
 const entryBytes = 500;
-/** An answer up to this size may always arrive, in bytes. */
+/** Answers up to this size are accepted however much memory is in use, in bytes. */
 const smallAnswer = 128 * 1024;
-/** The number of readers of one call that continue in one iteration of the event loop. */
+/** The number of readers of one call that are served in one iteration of the event loop. */
 const settledAtOnce = 8;
 const publicGroup = 'public';
 
@@ -148,7 +148,7 @@ export class SharedReads {
 
   #read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
     const { operationDeadline } = limits;
-    // A read that keeps all digits is for an update.
+    // A read that keeps all digits is for an update, which must not see shared or cached data.
     const unshared = call.keepDigits || limits.unshared === true;
     const now = performance.now();
     const ended = operationDeadline?.ended(now) ?? null;
@@ -204,14 +204,14 @@ export class SharedReads {
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    // Nobody can share the call any more. (After a write, nobody could before.)
+    // From now on nobody can share the call. After a write, it has been removed already (`endJoining`).
     const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
     if (isOpen && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
     this.#serve(call, result, error);
   }
 
-  /** Some readers continue now, the others in later iterations of the event loop. */
+  /** Serves some readers now, and the others in later iterations of the event loop. */
   #serve(call: Call, result: ReadResult | null, error: unknown): void {
     for (const reader of call.readers.splice(0, settledAtOnce)) {
       if (result !== null) reader.succeed(result);
@@ -232,7 +232,7 @@ export class SharedReads {
     return call.arrived <= Math.max(smallAnswer, arrivingBytes - this.#arriving);
   }
 
-  /** Called when the bytes of a call's answer are parsed, or will not be. */
+  /** Called when a call no longer holds the bytes of its answer: they were parsed, or will not be. */
   release(call: Call): void {
     this.#arriving -= call.arrived;
     call.arrived = 0;
@@ -252,10 +252,10 @@ export class SharedReads {
   }
 }
 
-/** The result for a reader: a read's answer, or its result with its details; or the response of a call that nobody shares. */
+/** What a reader gets: the answer alone, the answer with its details (ReadResult), or the response of an unshared call. */
 type Wanted = 'answer' | 'result' | 'response';
 
-/** A reader that waits for a call, until its operation ends. */
+/** Waits for a call, at most until its own operation ends. */
 export class Reader implements Waiter {
   readonly call: Call;
   readonly caller: Caller;
@@ -263,7 +263,7 @@ export class Reader implements Waiter {
   readonly wanted: Wanted;
   readonly operationDeadline: OperationDeadline;
   readonly begunAt: number;
-  /** The deadline of the reader if its operation had enough time. */
+  /** When the read's own time limit ends, even if its operation ends earlier. */
   readonly wholeTime: number;
   readonly deadline: number;
   /** A cached answer that is no longer fresh. It is used if the bank is unavailable. */
@@ -298,14 +298,14 @@ export class Reader implements Waiter {
     this.call.leave(this, failure);
   }
 
-  /** The response to a call that nobody shares, or its failure. */
+  /** Takes the response of an unshared call, or its failure. */
   receive(result: HttpResult): void {
     this.operationDeadline.removeWaiter(this);
     if (result instanceof TransportFailure) this.#reject(result);
     else this.#resolve(result);
   }
 
-  /** The result of the call. */
+  /** Takes the result of the call. */
   succeed(result: ReadResult): void {
     this.operationDeadline.removeWaiter(this);
     if (this.limits.readBudget?.keep(result.bytes) === false) {
@@ -316,7 +316,7 @@ export class Reader implements Waiter {
     this.#resolve(this.wanted === 'answer' ? result.answer : result);
   }
 
-  /** The failure of the call. */
+  /** Takes the error of the call. */
   fail(error: unknown): void {
     this.operationDeadline.removeWaiter(this);
     if (error instanceof BankqlError && unavailableCodes.has(error.code) && this.#serveStale()) return;

@@ -32,7 +32,7 @@ function keepFirstError(socket: Duplex): void {
   });
 }
 
-/** HTTP/2 is off: a request on a stream that the bank refuses would be sent again. */
+/** HTTP/2 is off: undici would send a request again if the bank refused its stream. */
 export const tlsOptions = (secureContext: SecureContext | undefined) => ({
   allowH2: false,
   ...(secureContext === undefined ? {} : { secureContext }),

@@ -23,15 +23,15 @@ export const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
 /** Members that contain the code of an error. */
 export const codeName = /^(error[_-]?)?code$/i;
-/** Members that describe an error if the answer is known to be one: a record may have them too. */
+/** Members that describe an error. A record may have them too, so they count only in an answer that is known to be an error. */
 const reasonName = /^(reason|description)$/i;
 
 /**
- * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only
- * member, or under another spelling of its name; undefined if the answer has neither. A single record is accepted as a
- * list, and a list of one as a record.
- * Errors: ErrorInSuccess, also if there is an error next to the record or list: what the bank could not read is missing there,
- *         and an update would clear it.
+ * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only member, or
+ * under another spelling of its name; undefined if the answer has neither. A single record is accepted as a list, and a list of
+ * one as a record.
+ * Errors: ErrorInSuccess if the answer contains an error, even next to the record or list: values that the bank could not read
+ *         are missing there, and an update would clear them.
  */
 export function contentOf(operation: Operation, json: unknown): ResponseContent | undefined {
   const object = isObject(json) ? json : null;
@@ -60,8 +60,7 @@ function contentElsewhere(operation: Operation, json: unknown): ResponseContent 
   const isOneRecord = operation.envelope === null;
   const isListRead = !isOneRecord && operation.kind === 'read';
   if (json === undefined) return isListRead ? { value: [], drift: 'empty-body' } : undefined;
-  // A bank may leave out every field of a record. Only the answer to a payment must have the key of
-  // the list.
+  // A bank may leave out every field of a record, and an empty list. Only the answer to a payment must have its list.
   if (isObject(json) && Object.keys(json).length === 0 && (isOneRecord || isListRead))
     return { value: isOneRecord ? json : [], drift: 'empty-record' };
   for (const candidate of [...wrapped(operation, json), json]) {
@@ -71,7 +70,7 @@ function contentElsewhere(operation: Operation, json: unknown): ResponseContent 
   return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
 }
 
-/** Whether an answer holds null, or the empty text of XML converters, in place of its list, and nothing beside it that may say why. */
+/** Whether an answer has null, or the empty text of XML converters, in place of its list, and nothing else that may explain it. */
 const hasNullList = (operation: Operation, json: unknown): boolean =>
   isObject(json) &&
   // `{"message": null}` may be an error without a text.
@@ -94,7 +93,7 @@ function listIn(operation: Operation, candidate: unknown): unknown[] | undefined
 const isList = (value: unknown): value is unknown[] =>
   Array.isArray(value) && (value.length === 0 || value.some(isObject));
 
-/** The values that an answer holds under one of the names of the operation's content. */
+/** The values of an answer's members that are named after the operation's resource. */
 const wrapped = (operation: Operation, json: unknown): unknown[] =>
   isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
 
@@ -129,7 +128,7 @@ function isOnlyRecord({ answer }: Operation, object: JsonObject): boolean {
   );
 }
 
-/** Whether an object holds an error, or only plain values, including a message. */
+/** Whether an object is an error: it has an error member, or only plain values, one of which is a message. */
 function isError(object: JsonObject): boolean {
   if (hasError(object)) return true;
   const members = Object.entries(object);
@@ -151,8 +150,8 @@ export function hasError(object: JsonObject): boolean {
 const maxDepth = 4;
 
 /**
- * Whether a member says that there is no error: null, false, an empty text, zeros or a word for none, an object with such a code,
- * or an object or array of only these.
+ * Whether the value of an error member says that there is no error: null, false, an empty text, zeros, a word for none, an
+ * object whose code is zero, or an object or array of only these.
  */
 function isNothing(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return !value || noError.test(String(value));

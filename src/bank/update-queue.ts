@@ -13,10 +13,10 @@ interface Update<Body, Result> {
 }
 
 /**
- * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes, so the
- * writes of one record are queued. Each update reads before it enters the queue: a caller who may not read the record
- * must not delay other callers. The update reads again if another update ended after that read began. The queue is this
- * process's own: against other processes, `ifVersion` helps.
+ * Queues the writes of each record. An update reads a record and writes it back whole, so concurrent updates would overwrite
+ * each other's changes. An update reads before it enters the queue: a caller who may not read the record must not delay others.
+ * It reads again if another update ended meanwhile. The queue covers one process; `ifVersion` protects against updates of other
+ * processes.
  */
 export class UpdateQueue {
   readonly #queues = new Map<string, RecordQueue>();
@@ -45,8 +45,8 @@ export class UpdateQueue {
 }
 
 /**
- * The updates of one record. One writes at a time; the others wait, and their callers are served in turn: a caller who may read the
- * record and not write it could otherwise delay all others with many updates.
+ * The updates of one record. One writes at a time. The callers of waiting updates are served in turn, because one caller with
+ * many updates could otherwise delay all others.
  */
 class RecordQueue {
   /** The number of updates that use this queue, and the number of writes that have ended. */
@@ -56,7 +56,7 @@ class RecordQueue {
   /** The waiting updates by caller; a caller has at least one. The first caller is served next. */
   readonly #waiting = new Map<Caller, Set<() => void>>();
 
-  /** Waits for the turn of an update, which must then `leave`. Errors: BANK_TIMEOUT. */
+  /** Waits until an update may write; it must then call `leave`. Errors: BANK_TIMEOUT. */
   async enter({ caller, deadline }: Pick<Update<unknown, unknown>, 'caller' | 'deadline'>): Promise<void> {
     if (deadline.ended() !== null) throw tooLate();
     if (!this.#isTaken) {
@@ -85,7 +85,7 @@ class RecordQueue {
       for (const start of updates) {
         updates.delete(start);
         this.#waiting.delete(caller);
-        // The caller moves to the end.
+        // The caller moves to the end of the queue.
         if (updates.size > 0) this.#waiting.set(caller, updates);
         this.#isTaken = true;
         start();

@@ -65,7 +65,7 @@ export function fetchSend(url: string, options: FetchSendOptions = {}): FetchSen
   };
 }
 
-/** A document's id or its text. Errors: TypeError for a syntax tree. */
+/** The part of a request's body that names the document: its id or its text. Errors: TypeError for a syntax tree. */
 function bodyOf(document: Document<unknown, never>, persisted: boolean): object {
   // gql.tada writes `documentId`, graphql-codegen's client preset writes `__meta__.hash`.
   const { documentId, __meta__ } = document as { documentId?: string; __meta__?: { hash?: string } };

@@ -16,8 +16,8 @@ interface Locks {
 const changes = new Map<string, Promise<unknown>>();
 
 /**
- * Without locks, a written key is read back after this time, in milliseconds. Another tab that found no key writes its own within
- * this time.
+ * Without locks, a written key is read back after this time, in milliseconds. By then, another tab that also found no key has
+ * written its own. Both tabs use the key that was written last.
  */
 const settleMs = 50;
 
@@ -28,7 +28,7 @@ const randomKey = (): string =>
   );
 
 /**
- * Keeps each intent's idempotency key. Errors: TypeError if there is no source of keys. The methods fail with the storage's
+ * Keeps each intent's idempotency key. Errors: TypeError if random keys cannot be created. The methods fail with the storage's
  * errors.
  */
 export function createKeyStore(storage: KeyStorage, randomId: () => string = randomKey) {

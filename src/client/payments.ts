@@ -33,15 +33,15 @@ export const paymentQuery =
 /**
  * The state of a payment.
  *
- * - DONE: the bank executed it, or took it as its status says.
+ * - DONE: the bank executed it, or accepted it, as `status` says.
  * - REJECTED: the bank did not execute it. The next `pay` is a new payment.
  * - NOT_SENT: bankql refused it, and no payment with its key was begun. Correct the problem and `pay` again.
  * - PENDING: it is still in progress: `check` later.
  * - UNKNOWN: it was sent and may have been executed: show it with its Track-ID. `pay` does not send it again.
- * - UNCONFIRMED: no answer said how it ended, so that it may have been executed. `check`, or `pay` again, later: both are
- *   safe, because the key is the same.
- * - CONFLICT: the intent's key belongs to another payment, which `payment` describes; this one was not sent. `forget`
- *   the intent when the person knows how that one ended.
+ * - UNCONFIRMED: no answer said how it ended, so it may have been executed. `check`, or `pay` again, later: both are safe,
+ *   because the key is the same.
+ * - CONFLICT: the intent's key belongs to another payment, which `payment` describes; this one was not sent. `forget` the
+ *   intent when the person knows how that one ended.
  */
 export type PaymentOutcomeState =
   | 'DONE'
@@ -115,15 +115,15 @@ export interface Payments {
   /** Returns the state of an intent's payment, and pays nothing; null if no key is stored for it. */
   check(intent: string, waiting?: Waiting): Promise<PaymentOutcome<never> | null>;
   /**
-   * Removes the key: the next `pay` is a new payment. For when the person knows how the payment ended and nothing can pay for the
-   * intent any more; right after `pay`, the second tap of two would pay again.
+   * Removes the key: the next `pay` is a new payment. Call it when the person knows how the payment ended and nothing can pay
+   * for the intent any more. If it is called right after `pay`, the second tap of a double tap pays again.
    */
   forget(intent: string): Promise<void>;
 }
 
 /**
- * The codes of answers after which this request has certainly begun no payment; true if the unchanged request may be sent again.
- * After any other answer, and without an answer, the request may still be on its way, so the same key is sent again.
+ * Codes that prove that this request has begun no payment. true: the unchanged request may be sent again. After any other
+ * answer, and without an answer, the request may still be on its way, so the same key is sent again.
  */
 const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   RATE_LIMITED: true,
@@ -144,14 +144,14 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   PERSISTED_DOCUMENT_REQUIRED: false,
 };
 
-/** Codes after which the same request is answered in the same way. */
+/** Whether the same request would be answered in the same way again. */
 const isFinal = (code: PaymentErrorCode): boolean =>
   refusals[code] === false || code === 'IDEMPOTENCY_KEY_REUSED' || code === 'OUTCOME_UNKNOWN';
 
 /** The maximum of `retryAfter`, in seconds. A wrong header must not stop an app for hours. */
 const longestRetryAfter = 60;
 
-/** The delay before the next try, in milliseconds: the server's `retryAfter`, at least doubled each time, with a random part. */
+/** The delay before the next try, in milliseconds: it grows, has a random part, and is at least the server's `retryAfter`. */
 const delayBefore = ({ retryAfter }: ReadAnswer, tries: number): number =>
   Math.max(
     Math.min(retryAfter, longestRetryAfter) * 1000,
@@ -173,8 +173,8 @@ function takesInput(document: unknown): boolean {
 }
 
 /**
- * The state that this answer alone proves for the payment with this key. DONE needs `payment { state }` or an empty `userErrors`
- * in the answer. The absence of errors is not enough, because a document may give them other names.
+ * The state that this answer alone proves for the payment with this key. DONE needs `payment { state }` or an empty
+ * `userErrors` in the answer. The absence of `userErrors` is not enough, because a document may rename the field.
  */
 function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
@@ -202,7 +202,7 @@ function stateOf(
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
 
-/** Errors: TypeError if there is no source of keys. */
+/** Errors: TypeError if random keys cannot be created. */
 export function createPayments(options: PaymentsOptions): Payments {
   const { timeoutMs = 20_000, patienceMs = 30_000 } = options;
   const keys = createKeyStore(options.storage, options.randomId);
@@ -232,9 +232,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     return { payment: data.payment === null ? null : paymentOf(data.payment), errors };
   }
 
-  /**
-   * Drops the key of a refused payment. If the storage fails, the key stays, and bankql refuses it again with the same result.
-   */
+  /** Drops the key of a rejected payment. If the storage fails, the key stays, and the next `pay` gets the same rejection. */
   async function close<Outcome extends PaymentOutcome<unknown>>(
     intent: string,
     outcome: Outcome,
@@ -248,7 +246,7 @@ export function createPayments(options: PaymentsOptions): Payments {
     document: Document<Data, never>,
     variables: { readonly input: object },
   ): Promise<PaymentOutcome<Data>> {
-    // Date.now() is not used, because a phone's clock may be set in the meantime.
+    // performance.now() and not Date.now(), because a phone's clock may be set in the meantime.
     const end = performance.now() + patienceMs;
     const { key, isNew } = await keys.open(intent);
     if (isNew) quiet.add(key);
@@ -291,7 +289,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // Another payment is in progress for the same intent. When it has ended, bankql says to which payment the key belongs.
+      // Waits for a payment of the intent that is in progress: bankql then says to which payment the key belongs.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))

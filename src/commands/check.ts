@@ -58,8 +58,8 @@ const adviceFor = ({ paymentWords: { receiptPath, statusPath }, identity }: Conf
 ];
 
 /**
- * Reads the same files as a start, and opens the payment store unless `withoutStore`. It also finds problems that otherwise only
- * calls of the bank would show.
+ * Reads the same files as a start, and opens the payment store unless `withoutStore`. It also finds problems that would
+ * otherwise appear only with calls of the bank.
  * Shape: lines: the expiry of the certificates in each file, and the line about the payment store.
  * Errors: StartError.
  */
@@ -96,13 +96,14 @@ async function checkAddress({ url }: Config['state']): Promise<void> {
   const store = parseStoreUrl(url);
   if (store.kind !== 'postgres') return;
   await clientOptions(store.address).catch(({ message }: Error) => {
-    throw new StartError(`STATE_URL cannot be used: a file of it cannot be used: ${message}.`);
+    throw new StartError(`STATE_URL cannot be used: a file that it names cannot be used: ${message}.`);
   });
 }
 
 /**
  * Opens the payment store as a start does, without writing.
- * Shape: the start's line about the store; null if the start would make it.
+ * Shape: the line that the start would log about the store; null for a store in memory, and for one that the start would
+ * create.
  * Errors: those of the start.
  */
 async function checkStore({ url, ...options }: Config['state']): Promise<string | null> {

@@ -25,7 +25,7 @@ const paymentNames = names.filter((name) => name.startsWith('payments '));
 const list = (named: readonly string[]): string =>
   columns(named.map((name) => [name, rows.get(name)?.summary ?? '']));
 
-/** The first screen. */
+/** The text of `bankql help`. */
 const overview = (): string => `${title}
 
 ${usage}
@@ -89,7 +89,7 @@ interface Found {
   readonly args: readonly string[];
 }
 
-/** The command that the first words name. Errors: UsageError, which says the new name of an old one, or what may be meant. */
+/** The command that the first words name. Errors: UsageError, with the new name of a former command, or a similar name. */
 function findCommand(words: readonly string[]): Found {
   const [first = '-'] = words;
   if (first.startsWith('-')) return { name: 'serve', command: commands.serve, args: words };
@@ -103,7 +103,7 @@ function findCommand(words: readonly string[]): Found {
   if (first === 'payments' && (two === first || two.startsWith('payments -')))
     throw new UsageError(`Say what to do with payments.\n${paymentsOverview().trimEnd()}`);
   const wanted = first === 'payments' ? two : first;
-  // The word `payments` may be left out.
+  // For `list` alone, `payments list` may be meant.
   const meant =
     meantBy(wanted, names) ?? paymentNames.find((name) => meantBy(first, [name.replace('payments ', '')]));
   const advice = meant === undefined ? '' : ` Did you mean bankql ${meant}?`;

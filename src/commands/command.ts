@@ -62,7 +62,7 @@ export interface CliContext {
   readonly onExit: (run: () => void) => void;
   /** Asks the person at the terminal; null if there is no terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** The clock (default: the machine's) and the payment stores (default: those that STATE_URL names). */
+  /** For tests: a fixed time instead of the clock's, and another way to open the payment store. */
   readonly now?: number | undefined;
   readonly openStore?: typeof openStore | undefined;
 }
@@ -91,8 +91,8 @@ export class UsageError extends StartError {
 }
 
 /**
- * Runs the steps one after the other, even after a failed one.
- * Errors: an AggregateError with all failures, at the end.
+ * Runs all steps one after the other, also after one has failed.
+ * Errors: AggregateError with all failures, after the last step.
  */
 export async function takeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];

@@ -17,7 +17,7 @@ export async function runSandbox(
   const time = now === undefined ? undefined : parseDateTime(now)?.getTime();
   if (now !== undefined && time === undefined)
     throw new UsageError(`--now=${now} cannot be used: give a time such as 2026-01-31 or 2026-01-31T09:00Z.`);
-  // This command does not serve bankql, so bankql's ports are free for the sandbox.
+  // This command does not serve bankql, so the sandbox may have the port of PORT or METRICS_PORT.
   const unused = { PORT: '0', METRICS_PORT: undefined, WORKERS: undefined, BANK_BASE_URL: undefined };
   const { sandbox } = readConfig({ ...environment, ...unused, NODE_ENV: undefined });
   const { url, close } = await startSandbox({

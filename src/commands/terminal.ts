@@ -13,7 +13,7 @@ const listenRemedies: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name could not be looked up; give another HOST.',
 };
 
-/** The system calls that fail if the server cannot listen. `bind` is the one of a worker that asked the primary. */
+/** The system calls that fail if the server cannot listen. In a worker, for which the primary listens, `bind` fails. */
 const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo']);
 
 /** Describes why the start failed: one line if the reason is known, otherwise the stack. */

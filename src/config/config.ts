@@ -151,7 +151,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
-      /** A store that STATE_URL names is never made by the start, but on purpose by `bankql payments init`. */
+      /** Whether the start creates a missing store: not one that STATE_URL names, because it may have been lost. */
       create: values.STATE_URL === undefined,
     },
     sandbox: { port: values.SANDBOX_PORT },
@@ -165,7 +165,7 @@ function bankTlsOf(values: Values) {
   return { cert, key, ca };
 }
 
-/** The sandbox's logins are the ids of its customers, who all have a current account. */
+/** The templates of `viewer`. In the sandbox, each login is the id of a customer, who has a current account. */
 function viewerOf(values: Values): ViewerTemplates {
   const isSandbox = values.BANK_BASE_URL === undefined;
   return {
@@ -174,7 +174,7 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
-/** Null if there is no collector, or if OpenTelemetry's own variables switch traces off. */
+/** The destination of traces; null if there is no collector, or if OpenTelemetry's own variables switch traces off. */
 function tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values, environment: Environment) {
   const isOff =
     environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true' ||
@@ -184,7 +184,7 @@ function tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Values, environmen
   return { endpoint, openTelemetry: Object.fromEntries(others) } satisfies TracingOptions;
 }
 
-/** Null if tokens do not identify callers. contradictions() has reported missing variables. */
+/** The issuer of tokens; null if tokens do not identify callers. contradictions() has reported missing variables. */
 function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
   const { IDENTITY_ISSUER: issuer, IDENTITY_AUDIENCE: audience } = values;

@@ -23,7 +23,8 @@ export function contradictions(environment: Environment, values: Values) {
   checkCallers(values, refuse);
   checkTools(values, refuse);
   checkWorkersAndStore(values, refuse);
-  // Node's own variable accepts every certificate: anybody on the way could answer as the bank, or as the issuer of tokens.
+  // With this variable, Node accepts every certificate. Anybody on the network path could answer as the bank, or as the issuer
+  // of tokens.
   if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0' && values.BANK_BASE_URL !== undefined)
     problems.push({
       variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
@@ -119,7 +120,7 @@ function checkCallers(values: Values, refuse: Refuse): void {
   const { HOST, IDENTITY } = values;
   if (values.PERSISTED_ONLY && values.PERSISTED_DOCUMENTS === undefined)
     refuse('PERSISTED_ONLY', 'name the manifest with PERSISTED_DOCUMENTS.', 'PERSISTED_DOCUMENTS');
-  // Without IDENTITY, a caller may send any Auth-ID. With the operator's key, the Auth-ID must therefore be verified.
+  // Without IDENTITY, a caller may send any Auth-ID. That is unsafe if bankql adds the operator's key to all requests.
   if (values.BANK_SUBSCRIPTION_KEY !== undefined && !isLoopback(HOST) && IDENTITY === undefined)
     refuse(
       'IDENTITY',

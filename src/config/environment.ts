@@ -24,7 +24,7 @@ interface ConfigProblem {
   readonly remedy: string;
 }
 
-/** Variables that the process cannot start with. Each line names the variable, the value and the remedy. */
+/** The process cannot start with its variables. Each line of the message names a variable, its value and the remedy. */
 export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
   readonly problems: readonly ConfigProblem[];
@@ -48,13 +48,13 @@ const isOfPlatform = (name: string, value: string): boolean =>
   (/_PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value)) ||
   /^(STATE_DIRECTORY|IDENTITY_(ENDPOINT|HEADER|API_VERSION|SERVER_THUMBPRINT))$/.test(name);
 
-/** The text of a variable, without white space and marks at its ends; undefined if it is not set, or empty. */
+/** The text of a variable, without white space and invisible characters at its ends; undefined if it is not set, or empty. */
 export function givenOf(environment: Environment, name: VariableName): string | undefined {
   const text = trimmed(environment[name] ?? '');
   return text === '' || isOfPlatform(name, text) ? undefined : text;
 }
 
-/** A value for output, whether it is refused or in force: a secret is hidden. */
+/** A value as messages and lists may show it: a secret is hidden. */
 export function shownValue(name: VariableName, value: string): string {
   if (name === 'BANK_SUBSCRIPTION_KEY') return value && '…';
   return name === 'STATE_URL' ? shownStoreUrl(value, '…') : value.replace(/(:\/{0,2}).*@/s, '$1…@');
@@ -66,7 +66,7 @@ const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 function remedyFor(name: VariableName, text: string): string | undefined {
   if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
   const [hidden] = /(?!\s)[\p{Cc}\p{Cf}]/u.exec(text) ?? [];
-  if (hidden !== undefined) return `it contains ${visible(hidden)}: take that away.`;
+  if (hidden !== undefined) return `it contains ${visible(hidden)}: remove it.`;
   return variables[name].safeParse(text).error?.issues[0]?.message;
 }
 
@@ -166,7 +166,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
 
 const mark = '\uFEFF';
 
-/** A line of an env file, or several if a value in quotes has them: an assignment, a comment or nothing. */
+/** An entry of an env file: an assignment, a comment or an empty line. A value in quotes may have several lines. */
 const line =
   /[^\S\n]*(?:(?:export )?[A-Za-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\s"'`#][^\n#]*)?)?[^\S\n]*(?:(?<!\S)#.*)?(?:\n|$)/y;
 

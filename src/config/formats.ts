@@ -10,7 +10,7 @@ import { validateViewerTemplate } from '../schema/viewer-template.ts';
 
 /** The formats of variables as zod types. The message of an issue is the remedy. */
 
-/** A text that a function understands. The message of its error is the remedy. */
+/** A format that a function parses. The message of its error is the remedy. */
 const parsedBy = <T>(parse: (text: string) => T) =>
   z.string().transform((text, context): T => {
     try {
@@ -74,7 +74,7 @@ export const line = z.string().regex(/^.*$/, 'give it in one line.').optional();
 export const hostName = z
   .string()
   .refine(
-    // The parser of addresses rewrites a name that it takes for a number, such as 127.1.
+    // A name that looks like a number is refused, because URL.parse rewrites it: 127.1 becomes 127.0.0.1.
     (host) =>
       isIP(host) !== 0 ||
       (/^\w[\w.-]*$/.test(host) && URL.parse(`http://${host}`)?.hostname === host.toLowerCase()),
@@ -136,7 +136,7 @@ export const outcomeWords = z
   )
   .default([]);
 
-/** Whole texts of gateways. They may contain commas. */
+/** Whole texts of gateways. They may contain commas, so vertical bars separate them. */
 export const gatewayTexts = z
   .string()
   .transform((list) => list.split('|').map((text) => text.trim()))
@@ -170,8 +170,8 @@ export const jsonPaths = z
   .default([]);
 
 /**
- * An origin as browsers send it: scheme, host, and a port that is not the scheme's default. URL does not tell the origin for the
- * schemes of apps (`capacitor://localhost`). Pages of files have no origin.
+ * An origin as browsers send it: scheme, host, and a port that is not the scheme's default. For the schemes of apps
+ * (`capacitor://localhost`), `URL` gives no origin, so it is composed here. Pages of files have no origin.
  * Errors: an Error whose message is the remedy.
  */
 function originOf(word: string): string {

@@ -35,7 +35,7 @@ import {
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** The default of an optional variable, for the documentation: none unless it is given. */
+    /** The default of an optional variable in words, for the documentation (without it: `none`). */
     unset?: string;
   }
 }
@@ -230,8 +230,8 @@ export const variableNames = Object.keys(variables) as VariableName[];
 export const isVariable = (name: string): name is VariableName => Object.hasOwn(variables, name);
 
 /**
- * Secrets. Each secret may be in a file; the variable with the ending `_FILE` names the file. OpenTelemetry reads the last
- * secret.
+ * Secrets. Each secret may be in a file; the variable with the ending `_FILE` names the file. The last one is a variable of
+ * OpenTelemetry.
  */
 export const secretVariables: readonly string[] = [
   'BANK_SUBSCRIPTION_KEY',

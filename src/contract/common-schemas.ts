@@ -11,9 +11,9 @@ import { jsonNumber, maxDecimalLength } from './decimal.ts';
  */
 
 /**
- * A JSON number kept as the text of its digits, such as "1234.50". exact-json.ts turns every `amount` of an
- * answer into such a text, and every such text in a request body into a JSON number. Some banks write leading zeros,
- * none before the point, a plus sign, or an empty text for an absent amount.
+ * A JSON number kept as the text of its digits, such as "1234.50". exact-json.ts turns every `amount` of an answer into such a
+ * text, and every such text in a request body into a JSON number. Some banks write leading zeros, no digit before the point, a
+ * plus sign, or an empty text for an absent amount.
  */
 export const decimal = z
   .string()

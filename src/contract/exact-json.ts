@@ -10,13 +10,13 @@ import { jsonNumber, jsonNumberSource } from './decimal.ts';
  */
 
 /**
- * Parses JSON. The number of an `amount` member becomes the string of its digits. An amount that is a string already is not changed;
- * for all such amounts together, `onQuotedAmount` is called once. With `keepDigits`, other numbers are still numbers, and `exactNumber` returns
- * the digits of those that a double cannot represent.
+ * Parses JSON. The number of an `amount` member becomes the string of its digits. Amounts that are strings already stay as they
+ * are; if there are any, `onQuotedAmount` is called once. With `keepDigits`, `exactNumber` returns the digits of other numbers
+ * too, if a double cannot represent them.
  * Errors: SyntaxError, as JSON.parse.
  */
 export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
-  // Most texts contain no amount. This search is fast, because `m` is rarer than quotes.
+  // Most texts contain no amount. A search for `"amount"` would be slower, because it would stop at every quote.
   const hasAmount = text.includes('mount"');
   if (hasAmount && onQuotedAmount !== undefined && quotedAmount.test(text)) onQuotedAmount();
   if (keepDigits) return JSON.parse(text, keepDigitsOf);
@@ -46,7 +46,10 @@ const quoteAmounts = (text: string) => text.replace(numberOfAmount, '$1"$2"');
 /** The digits of numbers that a double cannot represent, by their object and key. */
 const digitsByHolder = new WeakMap<object, Map<string, string>>();
 
-/** A reviver that handles amounts as above, and records the digits of all other numbers, including those inside strings. */
+/**
+ * A reviver that handles amounts as above, and records the digits of all other numbers. Numbers in strings are recorded too,
+ * because interpretations.ts may make numbers of them.
+ */
 function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { source?: string }): unknown {
   if (key === 'amount') return typeof value === 'number' ? source : value;
   const digits = typeof value === 'number' ? source : value;

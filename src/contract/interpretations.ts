@@ -4,9 +4,9 @@ import { isObject } from '../is-object.ts';
 import { metaOf } from './record.ts';
 
 /**
- * The known deviations of banks from the specification, with their meanings: the table in docs/real-banks.md.
- * A schema's metadata (`interpret`) describe other forms of its value. A record that matches its schema is never interpreted
- * (validators.generated.ts recognizes it); in other records, `interpretRecord` replaces each deviating value by its meaning.
+ * How values that deviate from the specification are understood. docs/real-banks.md lists the known deviations. A schema's
+ * metadata (`interpret`) converts other forms of its value. A record that matches its schema is never interpreted
+ * (validators.generated.ts recognizes it). In other records, `interpretRecord` replaces each deviating value by its meaning.
  */
 
 /**
@@ -40,7 +40,7 @@ export const namedObject = (record: object, field: string): Readonly<Record<stri
 export const isNothing = (value: unknown): boolean =>
   value === '' || (Array.isArray(value) && value.length === 0);
 
-/** A position in a record, with the objects that lead to it. */
+/** The position of the value that is read, and the observer. */
 interface Reading {
   readonly path: PropertyKey[];
   readonly observer: RecordObserver;
@@ -108,14 +108,14 @@ function createReader(shape: z.core.$ZodType): Read {
   return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
 }
 
-/** Reads a value that itself does not match the shape, not only in one of its members. */
+/** Creates the function for values that do not match the shape themselves, not only in one of their members. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
   const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {
     const meant = interpret?.(value);
-    // Checked here, because zod takes longer to create its own message than everything else here takes.
+    // Checked here, because zod takes longer to create its own message than all other work of this function.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
     // The contract's own messages begin with "not".

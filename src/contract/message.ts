@@ -26,7 +26,7 @@ export const getMessagesOwner = operation({
   envelope: 'messages',
 });
 
-/** The specification names every operation except this one (row 11): bankql chose the name. */
+/** The specification has no name for this operation, the only one without (row 11 of its table). bankql chose the name. */
 export const putCustomerMessage = operation({
   id: 'putCustomerMessage',
   ...put,

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 
-/** Whether an operation takes the auth headers: marked A (`required`), a (`optional`), or unmarked (`none`). */
+/** Whether an operation takes the auth headers. In the specification: A (`required`), a (`optional`), no mark (`none`). */
 export type Auth = 'required' | 'optional' | 'none';
 
 /**
  * The effect of an operation at the bank.
- * - `read`: changes nothing, the POST queries included.
+ * - `read`: changes nothing. POST queries are reads too.
  * - `write`: changes a record.
- * - `payment`: moves money, or asks for it: sent at most once for an idempotency key.
+ * - `payment`: moves money, or requests a transfer. It is sent at most once for an idempotency key.
  */
 export type Kind = 'read' | 'write' | 'payment';
 
@@ -29,7 +29,7 @@ export interface Operation {
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null if the operation has none. */
   readonly body: z.ZodObject | null;
-  /** The singular name of its records: banks that wrap a record, or rename a list, use this name. */
+  /** The singular name of its records. Banks that wrap a record or rename a list use this name. */
   readonly resource: string;
   /** The key of the list in an answer; null if the answer is the record itself. */
   readonly envelope: string | null;
@@ -46,7 +46,7 @@ export const get = { method: 'GET', tracked: false, kind: 'read', body: null } a
 export const query = { method: 'POST', tracked: true, kind: 'read' } as const;
 export const put = { method: 'PUT', tracked: true, auth: 'required', kind: 'write' } as const;
 
-/** Preserves a row's literal types, from which the types of its ids, body and answer are derived. */
+/** Declares an operation, and keeps its literal types. The types of its ids, body and answer are derived from them. */
 export const operation = <const T extends Operation>(row: T): T => row;
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -70,7 +70,7 @@ export type OwnIds<T extends Operation> = {
 export const ownName = (name: string): string =>
   name.includes('_') ? name.toLowerCase().replace(/_(.)/, (_, letter) => letter.toUpperCase()) : name;
 
-/** An operation's request body as TypeScript sees it; undefined if it has no body. */
+/** The type of an operation's request body; undefined if it has no body. */
 export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T['body']> : undefined;
 
 /**

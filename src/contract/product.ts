@@ -3,7 +3,7 @@ import { id, text, textOrArray, textsOrText } from './common-schemas.ts';
 import { get, operation, put, query } from './operation.ts';
 import { bodyOf, record } from './record.ts';
 
-/** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
+/** A product in the answers of putProduct and getProduct (model ProductDef), where `bank_id` is a list. */
 export const product = record('Product', 'A product of a bank.', {
   bank_id: textsOrText.nullish().meta({
     name: 'bankIds',
@@ -25,12 +25,12 @@ export const product = record('Product', 'A product of a bank.', {
   super_family: text.nullish().describe('A wider family, such as `retail`.'),
 });
 
-/** An entry of postProducts' list: `bank_id` is one string there. */
+/** An entry of the list that postProducts answers, where `bank_id` is one string. */
 const productItem = product.extend({ bank_id: textOrArray.nullish() });
 
 /** A product as either of the two shapes. */
 export type Product = z.infer<typeof product> | z.infer<typeof productItem>;
-/** `bank_id` is one string here too, and required: inputs that leave it out get the bank in the path. */
+/** The body of putProduct. `bank_id` is one string, and required. An input that leaves it out gets the bank in the path. */
 const productBody = bodyOf(product).extend({ bank_id: z.string() });
 export type ProductBody = z.infer<typeof productBody>;
 

@@ -33,16 +33,16 @@ interface FieldMeta {
   readOnly?: true;
   /** Whether these are ids of other records. They are IDs in GraphQL, and inputs reject global ids. */
   holdsIds?: true;
-  /** The type of the entries, if the text is a list in GraphQL: it is split at commas, and ids at white space too. */
+  /** The type of the entries, if the text is a list in GraphQL. Texts are split at commas; ids also at white space. */
   listOf?: 'String' | 'ID';
   /**
    * Whether the field is a list in GraphQL although request bodies contain only its single entry. Answers contain the entry or
    * the list.
    */
   isOnlyEntry?: true;
-  /** Texts that are appended to the description in the GraphQL type, in inputs, and in changes (by default the one of inputs). */
+  /** Texts that end the field's description in the GraphQL type, in inputs, and in changes (by default: that of inputs). */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
-  /** A second GraphQL field with the date in the text. `dateOf` is the operation that reads it, for the count of drift. */
+  /** A second GraphQL field, which shows the text as a date. `dateOf`: the operation for which drift is counted. */
   also?: { readonly name: string; readonly dateOf: string };
 }
 
@@ -51,7 +51,7 @@ interface RecordMeta {
   lines?: readonly string[];
   /** The GraphQL input type, if it has another name than the type's name with "Input", or another description. */
   input?: { readonly name?: string; readonly description?: string };
-  /** The GraphQL type of changes, by default named with "Changes". Without it, a change replaces the whole value. */
+  /** The GraphQL type of changes. Its default name ends in "Changes". Without this entry, a change replaces the whole value. */
   changes?: { readonly name?: string; readonly description: string };
 }
 
@@ -63,7 +63,7 @@ interface RecordOptions extends Pick<RecordMeta, 'input' | 'changes'> {
   readonly keepsOrder?: true;
 }
 
-/** Creates the schema of a record or of a part of one. The order of its shape is part of a record's version. */
+/** Creates the schema of a record or of a part of one. A record's version depends on the order of the members. */
 export function record<T extends z.ZodRawShape>(
   name: string,
   description: string,
@@ -74,12 +74,12 @@ export function record<T extends z.ZodRawShape>(
   return z.object(shape as T).meta({ name, description, lines: Object.keys(lines), ...meta });
 }
 
-/** Members that occur only in answers come last. */
+/** Sorts members by name. Members that occur only in answers come last. */
 const bySpecification = ([a, one]: [string, z.core.$ZodType], [b, other]: [string, z.core.$ZodType]) =>
   Number(metaOf(one).readOnly ?? false) - Number(metaOf(other).readOnly ?? false) ||
   (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
 
-/** A line of a record. */
+/** A field of a record, derived from its line. */
 export interface Field extends FieldMeta {
   /** The name of the member in the bank's JSON. */
   readonly rest: string;
@@ -151,7 +151,7 @@ type InBody<T> =
         ? z.ZodArray<InBody<Entry>>
         : T;
 
-/** A record in the body of a request. A member that only bodies require is optional in the type; the shape requires it. */
+/** A record in the body of a request. A member with `requiredInBodies` is optional in this type; the shape requires it. */
 export type Body<T extends z.ZodObject> = z.infer<z.ZodObject<BodyShape<T['shape']>, z.core.$strict>>;
 
 /** The shape of a record in a request body: it has no nulls, and no member that only answers have. */

@@ -6,8 +6,8 @@ import { type Body, record } from './record.ts';
 export const asWritten = { answer: ', as the bank wrote it' } as const;
 
 /**
- * A date as the bank wrote it. The GraphQL type shows it as a DateTime too, in the field `name`. The operation that reads it
- * counts the drift.
+ * A date as the bank wrote it. The GraphQL type also has a field `name`, which shows it as a DateTime. `dateOf`: the operation
+ * that reads the date; drift is counted for it.
  */
 export const dateText = (description: string, name: string, dateOf: string) =>
   text.nullish().meta({ description, notes: asWritten, also: { name, dateOf } });

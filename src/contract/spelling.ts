@@ -5,8 +5,8 @@ import type { Path } from './interpretations.ts';
 import { isEmpty, withoutNull } from './record.ts';
 
 /**
- * Finds members of records that the contract does not contain. They are not read: if a bank writes `swiftBic`, `swift_bic` is
- * absent.
+ * Finds members of records that the contract does not contain. Such members are not read: if a bank writes `swiftBic`,
+ * `swift_bic` is absent.
  */
 
 /** Receives an unknown member. `meant`: the contract's name for it, if it differs only in spelling; otherwise null. */
@@ -14,11 +14,9 @@ type OnUnknown = (path: Path, meant: string | null) => void;
 
 export interface Names {
   readonly known: ReadonlySet<string>;
-  /**
-   * Unknown names that match no name of the contract in any spelling. The number is bounded, because the bank chooses the names.
-   */
+  /** Names in records that match no name of the contract in any spelling. Bounded, because the bank chooses them. */
   readonly foreign: Set<string>;
-  /** The contract's names by their folded spelling. */
+  /** The contract's names by their folded spelling: lower case, without separators. */
   readonly folded: ReadonlyMap<string, string>;
   /** The members that are objects or lists of objects, with the names of their members. */
   readonly parts: readonly (readonly [name: string, part: Names])[];
@@ -80,10 +78,7 @@ function visit(
   }
 }
 
-/**
- * Whether a valid record may have a member in another spelling. It is false for most records, and cheap, because it is called for
- * every answer.
- */
+/** Whether a valid record may have a member in another spelling: a cheap check for every answer, and mostly false. */
 export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
     if (known.has(name) || foreign.has(name)) continue;
@@ -103,8 +98,8 @@ export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record
 }
 
 /**
- * The members of a record that are members of the contract in another spelling, if the record lacks the contract's spelling:
- * their values would be lost.
+ * The members of a record whose names differ only in spelling from a member that the contract has and the record lacks. Their
+ * values would be lost.
  * Shape: the first paths, such as `swiftBic` and `location.Latitude`.
  */
 export function otherSpellings(shape: z.ZodObject, record: unknown): readonly string[] {

@@ -81,7 +81,7 @@ export const transaction = record('Transaction', 'A transaction, as seen through
 });
 export type Transaction = z.infer<typeof transaction>;
 
-/** The counterparty of a transaction: some banks write it whole instead of its id. */
+/** The counterparty of a transaction, if the bank wrote the whole record instead of its id. */
 export const counterpartyIn = (record: Transaction) =>
   otherAccount.safeParse(namedObject(record, 'other_account')).data;
 

@@ -25,11 +25,11 @@ type Values = Readonly<Record<string, unknown>>;
 type Missing = (path: string) => Error;
 
 /**
- * The body that writes a record back with changes.
+ * The request body that writes a record back with changes.
  *
- * The body contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
- * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the
- * body's shape does not have are dropped, since requests may not contain them. The record must match its own shape.
+ * The body contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the record
+ * was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the body's shape does
+ * not have are dropped, since requests may not contain them. The record must match its own shape.
  * Errors: the error of `missing`.
  */
 export function updatedBody<T extends z.ZodObject>(
@@ -88,8 +88,8 @@ function memberOf(
 }
 
 /**
- * Whether the answer to a write lacks a value of the record. Such an answer does not show the record: clients would store nulls,
- * and a version that the record never had.
+ * Whether the answer to a write lacks a value that the record has. Such an answer must not be shown as the record: clients
+ * would store nulls, and a version that the record never had.
  */
 export function leavesOut(answer: unknown, known: unknown): boolean {
   // A value that does not match the contract is present, as an Error.

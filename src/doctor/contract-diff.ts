@@ -9,11 +9,11 @@ import { visitUnknown } from '../contract/spelling.ts';
 import { BankqlError } from '../errors.ts';
 
 /**
- * Compares a success (status 2xx) with its operation's row of the contract, as reads do: by parseResponse and validateResponse.
- * `id` is the id that the record, or the only entry of a list, should have.
- * Shape:  the fields that differ, with the expected and the found kind of value, but never a value. `contract`: bankql cannot use
- *         it. `drift`: bankql understands it, or ignores it although its name is the contract's in another spelling. `unknown`: the
- *         contract does not contain it.
+ * Compares a successful response (status 2xx) with its operation in the contract. It uses parseResponse and validateResponse,
+ * as every read does. `id`: the id that the record, or the only entry of a list, should have.
+ * Shape: the fields that differ, with the expected and the found type, but never a value. `contract`: fields that bankql cannot
+ * use. `drift`: fields that bankql understands, or does not read because their names are spelled otherwise than in the
+ * contract. `unknown`: fields that the contract does not contain.
  * Errors: ErrorInSuccess if the bank sent an error with a success status.
  */
 export function diffWithContract(call: PreparedCall, response: HttpResponse, id?: string) {
@@ -45,7 +45,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
       json,
       details,
       ({ field, names }, path, expected = '') => {
-        // These members were already reported above, for every record.
+        // Members in another spelling (`names`) were already reported above, for every record.
         if (names === undefined)
           drift.push(path ? difference(path, expected) : (answerDrifts[field] ?? field));
       },
@@ -62,7 +62,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, id?
   return { contract: withCounts(contract), drift: withCounts(drift), unknown: withCounts(unknown) };
 }
 
-/** Descriptions of the drifts of a whole answer. For amounts, reading only reports that some are strings. */
+/** Descriptions of the drifts of a whole answer. For amounts, parseResponse reports only that some are strings. */
 const answerDrifts: Readonly<Record<string, string>> = {
   ...responseDrifts,
   amount: 'amount: expected number, found string',

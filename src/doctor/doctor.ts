@@ -29,7 +29,7 @@ const idOptionOf: Readonly<Record<string, IdOption>> = {
   productId: 'product',
 };
 
-/** The member of a query's body, and the option for its value. */
+/** For each POST query: the member of its body, and the option that provides the member's value. */
 const bodyOf: Readonly<Record<string, readonly [member: string, option: IdOption]>> = {
   postBranches: ['id', 'branch'],
   postProducts: ['id', 'product'],
@@ -67,7 +67,7 @@ export const checksOf = (accountScope: string): readonly Check[] =>
       }));
     });
 
-/** The call, ready to be sent; or the missing options. Errors: BankqlError BAD_USER_INPUT (an invalid id). */
+/** The call, ready to be sent. If options are missing, their names. Errors: BankqlError BAD_USER_INPUT (an invalid id). */
 function prepare(
   { operation, scope = '' }: Check,
   client: BankClient,
@@ -108,8 +108,8 @@ interface Finding {
 const maxListLength = 20;
 
 /**
- * Evaluates the result of a call. Its texts contain no credentials, except those that are too short for `secretsOf`. `id` is as
- * in diffWithContract.
+ * Evaluates the result of a call. Its texts contain no credentials, except those that are too short for `secretsOf`. `id`: as
+ * for diffWithContract.
  */
 function evaluate(call: Call, response: HttpResult, id: string | undefined): Finding {
   const { failure } = reportOf(call, response, 0, null);

@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 
 /** The limits of the answer to one operation. */
 export interface AnswerLimits {
-  /** Completed values: leaves, objects and list entries; each value in the answer's JSON counts as one. */
+  /** The number of completed values: leaves, objects and list entries. Each value in the answer's JSON counts as one. */
   readonly values: number;
   /** The length of the answer's JSON, in bytes. */
   readonly bytes: number;
@@ -15,8 +15,8 @@ interface ValueHolder {
 }
 
 /**
- * The number of values, of its answer and of the bank's that it keeps, that an operation may have without being counted for the
- * whole process.
+ * The number of values that an operation may hold before they count for the whole process: those of its answer, and those of
+ * bank answers that it keeps.
  */
 export const valuesAtOnce = 1000;
 
@@ -33,8 +33,8 @@ const maxFailures = 1000;
 const maxSearched = 100_000;
 
 /**
- * The answer exceeds its limits (LIMIT_EXCEEDED), or there is not enough memory for its values, or its client has disconnected
- * (both OVERLOADED). This error ends the operation, and is the only one in the answer.
+ * Ends an operation whose answer exceeds its limits (LIMIT_EXCEEDED), for whose values there is not enough memory, or whose
+ * client has disconnected (both OVERLOADED). It is the only error in the answer.
  */
 export class AnswerLimitError extends GraphQLError {
   constructor(
@@ -52,7 +52,7 @@ export class AnswerLimitError extends GraphQLError {
   }
 }
 
-/** Ends work that nobody waits for any more. One object for all, because hundreds of operations may be abandoned at once. */
+/** Ends work that nobody waits for any more. One shared error, because hundreds of operations may be abandoned at once. */
 export const clientHasLeft = new AnswerLimitError('The client has left', 'OVERLOADED', '');
 
 /** The error for an answer whose JSON is too long. */
@@ -61,13 +61,13 @@ export const answerTooLong = (bytes: number) =>
 
 /** Counts one operation's use of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
-  /** Completed values so far. The executor adds to it, and calls `check` if it is more than `valuesMark`. */
+  /** The number of completed values so far. The executor adds to it, and calls `check` if it exceeds `valuesMark`. */
   values = 0;
-  /** The size of the values so far in JSON; a lower bound. The executor adds to it, and calls `check` if it is more than `bytesMark`. */
+  /** A lower bound of the answer's JSON so far, in bytes. The executor adds to it, and calls `check` if it exceeds `bytesMark`. */
   bytes = 0;
-  /** The number of values that needs no check. */
+  /** The number of values up to which no check is needed. */
   valuesMark = 0;
-  /** The number of bytes that needs no check. */
+  /** The number of bytes up to which no check is needed. */
   bytesMark: number;
   readonly #limits: AnswerLimits;
   readonly #holder: ValueHolder | null;
@@ -123,8 +123,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Counts memory that is not in the answer, but is used until the operation ends, in values. Returns false if there is not
-   * enough; the operation then ends.
+   * Counts memory outside the answer that is used until the operation ends, as a number of values. Returns false, and ends the
+   * operation, if there is not enough.
    */
   keep(values: number): boolean {
     if (this.#exceeded !== null) return false;
@@ -168,7 +168,7 @@ export class AnswerBudget {
     return this.#failures <= maxErrors;
   }
 
-  /** After any exceeded limit, no more values are built. */
+  /** Ends the operation with this error: every later check fails. */
   #end(error: AnswerLimitError): AnswerLimitError {
     this.#exceeded = error;
     this.valuesMark = this.bytesMark = -1;

@@ -52,10 +52,7 @@ export interface PrepareOptions {
   readonly hideSuggestions?: boolean;
 }
 
-/**
- * The maximum number of plans of an operation: one for each of the combinations of @skip and @include conditions that were used
- * last.
- */
+/** The maximum number of plans that an operation keeps, one for each recently used combination of its @skip and @include conditions. */
 const maxPlans = 8;
 
 /** The maximum number of plans for each operation of a document. */
@@ -135,7 +132,8 @@ export class OperationPlan {
   /** The fields at the root. Those of a mutation are executed one after the other, so each has a plan of its own. */
   readonly steps: readonly ObjectPlan[];
   /**
-   * Contains only the variables of @skip and @include, because a plan is used longer than the request for which it was compiled.
+   * The values of the variables in @skip and @include. The other variables are left out, because a plan outlives the request
+   * for which it was compiled.
    */
   readonly #conditions: Selection['variableValues'];
 
@@ -156,7 +154,7 @@ export class OperationPlan {
     return this.#planOf(this.#collect(fieldNodes, type, new Map()), type);
   }
 
-  /** `outer`: the fields that the object has without these, by their names. A fragment does not execute them again. */
+  /** Collects selected fields. `outer`: the fields that the object has outside this fragment, by name. They are not executed again. */
   #collect(
     fieldNodes: Selection['fieldNodes'],
     type: GraphQLObjectType,
@@ -171,7 +169,7 @@ export class OperationPlan {
       names.push(name);
       const known = outer.get(name);
       if (known === undefined) fields.push({ name, field, nodes: [...nodes] });
-      // The object has this field anyway. What the fragment selects below it is delivered with that field.
+      // The object has this field already. What the fragment selects below the field is delivered with the field.
       else if (!isLeafType(getNamedType(field.type))) known.nodes.push(...nodes);
     }
     const all = new Map([...outer, ...fields.map((field) => [field.name, field] as const)]);
@@ -230,7 +228,7 @@ export interface DeferredPlan {
   readonly object: ObjectPlan;
 }
 
-/** The static properties of a field's value, or of the entries of its list. */
+/** What is known about a field's value, or about the entries of its list, before the execution. */
 export class ValuePlan {
   /** The field's response name (its alias, if it has one). */
   readonly name: string;
@@ -238,13 +236,13 @@ export class ValuePlan {
   readonly nodes: SelectedField['nodes'];
   readonly parentType: GraphQLObjectType;
   readonly isNonNull: boolean;
-  /** The type of the value without its wrappers. Exactly one of the following three is set. */
+  /** The value's type. Exactly one of the next four members is set: a leaf, object or abstract type, or the plan of a list's entries. */
   readonly leaf: GraphQLLeafType | null;
   readonly object: GraphQLObjectType | null;
   readonly abstract: GraphQLAbstractType | null;
   /** The plan of the list's entries. */
   readonly entry: ValuePlan | null;
-  /** Whether strings need no coercion. */
+  /** Whether a string is complete without coercion. */
   readonly isText: boolean;
   /** The plan of `object`, once it has been compiled. */
   objectPlan: ObjectPlan | null = null;
@@ -269,7 +267,7 @@ export class ValuePlan {
     this.object = named === null || isLeafType(named) || isAbstractType(named) ? null : named;
     this.abstract = isAbstractType(named) ? named : null;
     this.entry = isListType(nullable) ? new ValuePlan(this, parentType, objectPlanOf, nullable.ofType) : null;
-    // The most frequent values, which coercion would return unchanged.
+    // String and ID are the most frequent types, and coercion would return their strings unchanged.
     this.isText = named === GraphQLString || named === GraphQLID;
     this.objectPlanOf = objectPlanOf;
   }
@@ -295,7 +293,7 @@ export class FieldPlan extends ValuePlan {
     const { field, nodes } = selected;
     const plans = new Map<GraphQLObjectType, ObjectPlan | GraphQLError>();
     super(selected, parentType, (type) => {
-      // If the selection cannot be compiled, it fails in the same way for each record.
+      // A selection that cannot be compiled fails in the same way for each record, so its error is kept too.
       const compiled = getOrMake(plans, type, () => attempt(() => plan.compileObject(nodes, type)));
       if (compiled instanceof GraphQLError) throw compiled;
       return compiled;
@@ -304,7 +302,7 @@ export class FieldPlan extends ValuePlan {
     // Pothos gives each exposed field the default resolver.
     const { resolve = defaultFieldResolver } = field;
     const { property, holder = null, usesOnlySource, isEarly } = knownResolver(resolve);
-    // Invalid arguments are errors, even if the resolver does not use them.
+    // A field with arguments is left out: invalid arguments are errors, even if the resolver does not use them.
     const onlyReads = field.args.length === 0 && (resolve === defaultFieldResolver || property !== undefined);
     this.property = onlyReads ? (property ?? field.name) : null;
     this.holder = holder;
@@ -316,7 +314,7 @@ export class FieldPlan extends ValuePlan {
   }
 }
 
-/** Arguments that are the same for each call, and that no resolver can change; null if there may be others, or an error. */
+/** A field's arguments if they are the same for each call and no resolver can change them; otherwise null. */
 function sharedArguments(field: SelectedField['field'], node: FieldNode) {
   const isConstant = node.arguments?.every(
     ({ value: { kind } }) => kind !== Kind.VARIABLE && kind !== Kind.LIST && kind !== Kind.OBJECT,
@@ -326,7 +324,7 @@ function sharedArguments(field: SelectedField['field'], node: FieldNode) {
     const values = getArgumentValues(field, node);
     return Object.values(values).some((value) => Object(value) === value) ? null : Object.freeze(values);
   } catch {
-    // The error is reported at the field by each call.
+    // Each call of the field computes its arguments again, and reports this error.
     return null;
   }
 }

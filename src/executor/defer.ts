@@ -13,7 +13,7 @@ import { type Data, PendingField, PendingRoot, type PendingValue } from './pendi
  * object to which it belongs. A field that the answer or an earlier fragment has is not executed again.
  */
 
-/** The most fragments that are pending at a time: the fields of others are delivered with their object, which the specification allows. */
+/** The maximum number of pending fragments. The fields of further ones are delivered with their object, as the specification allows. */
 const maxPending = 100;
 
 /** The format of the results: graphql 17's, or the one of 2022, in which each result contains its path. */
@@ -52,7 +52,7 @@ export class DeferredFragment extends PendingRoot {
   readonly source: unknown;
   /** The object to which the fragment belongs. */
   readonly container: PendingValue;
-  /** The objects of the answer that have the other fields of the fragment. */
+  /** The data of the answer and of outer fragments, which has the fragment's other fields. */
   readonly known: readonly Data[];
   id = '';
   /** The fragment's fields, once it is complete. */
@@ -120,7 +120,7 @@ export class Fragments {
     this.results = this.#deliver();
   }
 
-  /** Whether this many more fragments may be pending. */
+  /** Whether this many more fragments may be pending. If so, they are counted. */
   admits(count: number): boolean {
     if (this.#pending + count > maxPending) return false;
     this.#pending += count;
@@ -177,7 +177,7 @@ export class Fragments {
     this.#changed.resolve();
   }
 
-  /** Begins with the first result and the fragments in it; false if there are none. */
+  /** Keeps the first result, and announces the fragments that will follow it. Returns false if there are none. */
   announceFirst(result: ExecutionResult): boolean {
     const pending = result.data ? this.#announce(this.#execution.deferred) : [];
     this.#first = { ...result, ...this.#announcement(pending), hasNext: true };
@@ -186,7 +186,7 @@ export class Fragments {
     return pending.length > 0;
   }
 
-  /** Errors: the limit that ended the execution. */
+  /** Yields the results. Errors: the limit that ended the execution. */
   async *#deliver(): AsyncGenerator<IncrementalResult, void, void> {
     try {
       for (let next: IncrementalResult | null = this.#first; ; next = this.#nextResult()) {
@@ -202,7 +202,7 @@ export class Fragments {
     }
   }
 
-  /** All fragments that are complete; null if there are none. */
+  /** A result with all fragments that are complete and not delivered yet; null if there are none. */
   #nextResult(): IncrementalResult | null {
     const delivered: DeferredFragment[] = [];
     const pending: DeferredFragment[] = [];

@@ -17,7 +17,7 @@ export function attempt<T>(make: () => T): T | GraphQLError {
  */
 const maxLocations = 3;
 
-/** One error for each place. Later errors copy its location: graphql computes one by counting lines, which is slow. */
+/** One error for each field of a document. Later errors copy its location: graphql computes one by counting lines, which is slow. */
 const places = new WeakMap<readonly ASTNode[], GraphQLError>();
 const placeOf = (nodes: readonly ASTNode[]): GraphQLError =>
   getOrMake(places, nodes, () => new GraphQLError('', { nodes: nodes.slice(0, maxLocations) }));

@@ -43,7 +43,7 @@ export function execute(
 /** Executes a plan. Never throws and never rejects. */
 export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
-    // If there are fragments, they are still to be delivered.
+    // If fragments are delivered later, the execution continues.
     execution.isOver = execution.fragments === null;
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
@@ -115,7 +115,7 @@ export function executeFields(
   for (const field of fields) {
     let value: unknown = field.constant;
     if (value === undefined) {
-      // Created only for a resolver that takes `info`, for an error, and for a value that is not a text.
+      // The field's place. Created only for a resolver that takes `info`, for an error, and for a value that is not a text.
       let own: Place | null = null;
       try {
         const { property, holder } = field;
@@ -145,7 +145,7 @@ export function executeFields(
     if (typeof value === 'string') {
       bytes += value.length;
     } else if (value === awaited || value instanceof PendingField) {
-      // Assigned now as well, to keep the order of the operation's fields.
+      // The member is assigned now as well, to keep the order of the operation's fields.
       value = value === awaited ? null : value.members;
       outstanding++;
     }
@@ -158,7 +158,7 @@ export function executeFields(
   return outstanding === 0 ? data : place.waitFor(data, outstanding);
 }
 
-/** Executes the fields of an object with those of its fragments, which are not delivered later. */
+/** Executes the fields of an object together with those of its fragments, instead of delivering these later. */
 function executeWhole(plan: ObjectPlan, source: unknown, place: Place) {
   const late = lateObjectOf(source);
   return late === null
@@ -183,7 +183,7 @@ function complete(plan: ValuePlan, value: unknown, place: Place): unknown {
   return completeList(plan, value, place);
 }
 
-/** Errors: an Error if the type is non-null. */
+/** The completed value of null. Errors: an Error if the type is non-null. */
 function nullOf({ isNonNull, parentType, field }: ValuePlan): null {
   if (!isNonNull) return null;
   throw new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
@@ -236,7 +236,7 @@ const isIndexed = (list: object): list is IndexedList =>
 const isIterable = (value: unknown): value is Iterable<unknown> & object =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** The entries are charged before they are created; if the list does not know its length, they are charged as they are read. */
+/** Completes a list. Its entries are charged before they are created or, if its length is unknown, as they are read. */
 function completeList(plan: ValuePlan, value: unknown, place: Place): unknown {
   if (!isIterable(value))
     throw new GraphQLError(

@@ -6,7 +6,7 @@ import type { DeferredFragment, Fragments } from './defer.ts';
 import { attempt } from './errors.ts';
 import { type PendingRoot, type PendingValue, Place } from './pending.ts';
 
-/** The limits of an execution, and its surroundings. Values that arrive later are completed in the time of its caller (slices.ts). */
+/** The limits of an execution, and its caller. Values that arrive later are completed in the caller's slices of time (slices.ts). */
 export interface ExecuteOptions extends SlicedOperation {
   /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
   readonly budget?: AnswerBudget;

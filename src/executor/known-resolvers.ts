@@ -1,6 +1,6 @@
 /**
- * Facts about resolvers that the schema made. They are facts about the function, not about the field: a plugin that wraps
- * resolvers keeps the field's extensions, and its wrapper has to be called.
+ * Facts about a resolver of bankql's schema that allow the executor to do less. They belong to the function, not to the field:
+ * if a plugin wraps the resolver, nothing is known about the wrapper, and it is called.
  */
 interface KnownResolver {
   /** The property that the resolver reads, if it does nothing else: the executor then reads it itself. */
@@ -43,17 +43,17 @@ export const ofSource = <Source, Value>(resolve: (source: Source) => Value) =>
 export const earlyResolver = <Resolve extends object>(resolve: Resolve): Resolve =>
   made(resolve, { isEarly: true });
 
-/** Marks a resolver that only calls another one with that one's properties. */
+/** Gives a resolver that only calls another one the facts about that one. */
 export const sameAs = <Resolve extends object>(resolve: Resolve, other: object): Resolve =>
   made(resolve, { ...knownResolver(other) });
 
 /** The results of fields that were resolved before their object was read, by the selected fields. */
 type EarlyResults = ReadonlyMap<object, unknown>;
 
-/** The member of an object that has the results. A WeakMap would take ten times as long, for each object. */
+/** The object's member that holds its early results. A WeakMap would take ten times as long. */
 const early = Symbol('results of fields that were resolved early');
 
-/** An object with early results. If a plugin made another object from it, with other ids, the results belong to the `owner`. */
+/** An object with early results. They are valid only for `owner`: a plugin may have copied the object and changed its ids. */
 type WithEarlyResults = { [early]?: { readonly owner: object; readonly results: EarlyResults } };
 
 /** Keeps the results for the executor, which then does not resolve the fields again. */
@@ -69,14 +69,14 @@ export function earlyResultsOf(object: object): EarlyResults | null {
 
 const lateObjects = new WeakMap<object, Promise<object>>();
 
-/** Keeps the object with its record, which only deferred fields need: they wait for it. Errors are theirs. */
+/** Keeps the promise of the object with its record. Only deferred fields wait for it, and they report its errors. */
 export function keepLateObject<T extends object>(object: T, late: Promise<object>): T {
   late.catch(() => {});
   lateObjects.set(object, late);
   return object;
 }
 
-/** Gives an object that was made from another one the results that were resolved early for that one. */
+/** Copies the early results of an object to another object that was made from it. */
 export function keepResultsOf<T extends object>(object: T, from: object): T {
   const late = lateObjectOf(from);
   if (late !== null) lateObjects.set(object, late);

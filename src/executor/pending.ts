@@ -40,11 +40,11 @@ export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknow
  * call returns.
  */
 export class Place {
-  // Class fields would cost a second call for each instance.
+  // The members are only declared: class fields would cost a second call for each instance.
   declare readonly execution: Execution;
-  /** Declared, because class fields would cost a second call for each instance. */
+  /** The value's placeholder, if it exists. */
   declare pending: PendingValue | null;
-  // Only the place of an object whose placeholder exists has none of these (Execution.placeOf).
+  // These are absent only in the first place, which Execution.placeOf returns.
   declare readonly above: Place;
   declare plan: ValuePlan;
   declare key: Key;
@@ -57,7 +57,7 @@ export class Place {
     this.below = null;
   }
 
-  /** The place of a member, after that of the member before it. */
+  /** The place of a member. It is the same object as the previous member's place. */
   memberAt(plan: ValuePlan, key: Key): Place {
     this.below ??= new Place(this.execution, this);
     const place = this.below;
@@ -94,7 +94,7 @@ export class Place {
     return awaited;
   }
 
-  /** Completes a value when there is time. Entries of a list may fail before they are awaited: they are errors of the answer all the same. */
+  /** Completes a value when there is time. Promises in a list may be rejected before they are awaited: they are still reported. */
   defer(value: unknown, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     ignoreRejections(value);
@@ -211,8 +211,8 @@ export class PendingRoot {
 }
 
 /**
- * A field of the answer, or an entry of a list, that is pending or has failed: the path of its errors, and the placeholder of
- * its value. It is also the `info` of the field's resolver, whose members are computed when they are read.
+ * A field of the answer, or an entry of a list, that is pending or has failed. It is the placeholder of the value, and has the
+ * path of its errors. It is also the `info` of the field's resolver, whose members are computed when they are read.
  */
 export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   declare readonly execution: Execution;

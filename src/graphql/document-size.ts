@@ -2,13 +2,13 @@ import { type DocumentNode, type FieldNode, GraphQLError, parse } from 'graphql'
 import { fragmentsOf } from '../executor/selection.ts';
 import { RequestError } from './errors.ts';
 
-/** The size of an operation without fields. In a size, fragments are expanded. */
+/** The size of an operation without fields. A fragment counts at each place where it is spread. */
 const nothing = {
   /** The longest path from the operation to a field, in fields. */
   depth: 0,
   fields: 0,
   rootFields: 0,
-  /** Aliases at the root of the operation. `rootFields` limits them: a gateway gives an alias to each field that it delegates. */
+  /** Aliases at the root. Only `rootFields` limits them, because a gateway gives an alias to each field that it delegates. */
   rootAliases: 0,
   /** Aliases below the root of the operation. */
   aliases: 0,
@@ -45,7 +45,7 @@ const linesPerToken = 2;
  */
 export function parseWithin(text: string, limits: DocumentLimits): DocumentNode {
   try {
-    // To locate an error, graphql counts the lines before it.
+    // Lines are limited, because graphql counts the lines before an error to locate it.
     const maxLines = linesPerToken * limits.tokens;
     if (text.split(/\r\n|\r|\n/, maxLines + 1).length > maxLines)
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${maxLines} lines.`);
@@ -53,7 +53,7 @@ export function parseWithin(text: string, limits: DocumentLimits): DocumentNode 
     checkSize(document, limits);
     return document;
   } catch (error) {
-    // graphql distinguishes this syntax error from others only by its message.
+    // graphql's error for too many tokens differs from other syntax errors only by its message.
     if (error instanceof GraphQLError && error.message.includes('Parsing aborted'))
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${limits.tokens} tokens.`);
     throw error;

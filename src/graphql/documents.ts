@@ -75,7 +75,7 @@ export class ParsedDocument {
     return violations;
   }
 
-  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT if there is no such operation, or no name and several. */
+  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT without such an operation, or with several and no name. */
   find(name: string | null | undefined): ExecutableOperation {
     const node = getOperationAST(this.node, name);
     if (!node)
@@ -92,7 +92,7 @@ export class ParsedDocument {
   }
 }
 
-/** The memory of a parsed document for each character of its text, and of a plan for each field. */
+/** Estimated memory in bytes: of a parsed document, for each character of its text; of a plan, for each field. */
 const characterBytes = 200;
 const fieldBytes = 1200;
 
@@ -166,7 +166,7 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/** Whether a document may have @defer: a text or a comment may look like one, which only costs time. */
+/** Whether a document may have @defer. A string or a comment that looks like it only costs time. */
 const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
@@ -190,7 +190,7 @@ export class ExecutableOperation {
 
   constructor(document: ParsedDocument, node: OperationDefinitionNode) {
     this.kind = node.operation;
-    // A copy, because a span, for example, outlives the document.
+    // A copy, because whatever keeps the name, such as a span, would otherwise keep the whole document in memory.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
     this.apps = document.apps;
     this.documentHash = hash('sha256', document.text);
@@ -228,7 +228,7 @@ export class ExecutableOperation {
   ): GraphQLResolveInfo['variableValues'] {
     const { variableDefinitions = [] } = this.#node;
     if (variableDefinitions.length === 0) return noVariables;
-    // graphql would list up to 50 errors, and repeat the whole value in each.
+    // Only one error is collected: graphql would list up to 50, and repeat the whole value in each.
     const options = { maxErrors: 1, hideSuggestions: this.#document.hideSuggestions };
     const { variableValues, errors } = getVariableValues(schema, variableDefinitions, raw, options);
     if (variableValues !== undefined) return variableValues;

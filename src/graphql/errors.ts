@@ -9,13 +9,13 @@ import {
 } from '../errors.ts';
 import { withoutStack, withPlaceOf } from '../executor/errors.ts';
 
-/** The HTTP side of a refusal. */
+/** The HTTP status and headers of the answer to a refused request. */
 export interface HttpExtension {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * The fault is in the document. A client that accepts only plain `application/json` may be
-   * an old one. It then gets a 200, as GraphQL over HTTP requires.
+   * Whether the fault is in the document. A client that accepts only `application/json` then gets a 200, as GraphQL over HTTP
+   * requires for old clients.
    */
   readonly isOfDocument?: boolean;
 }
@@ -61,7 +61,7 @@ export const overloadedError = (message: string) => retryLaterError('OVERLOADED'
 /** Converts any error into one that the client may see. A masked error stays as it is. Never throws. */
 export interface MaskError {
   (error: unknown): GraphQLError;
-  /** Returns an error that is intended for the client unchanged. */
+  /** Marks an error as intended for the client, and returns it unchanged. */
   asItIs(error: GraphQLError): GraphQLError;
 }
 
@@ -85,9 +85,9 @@ export function createMaskError(unexpected: (error: unknown) => void): MaskError
 }
 
 /**
- * The error as the client sees it: one of bankql's codes and a message intended for clients. A GraphQLError with another code is a
- * plugin's, which keeps its extensions. Anything else becomes INTERNAL and is passed to `unexpected` for the log. Refusals are
- * never modified: the document cache shares them.
+ * The error as the client sees it: one of bankql's codes and a message intended for clients. A GraphQLError with another code
+ * comes from a plugin, and keeps its extensions. Anything else becomes INTERNAL and is passed to `unexpected` for the log. A
+ * RequestError stays unchanged, because the document cache shares it.
  */
 function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
   if (error instanceof RequestError) return error;
@@ -113,7 +113,7 @@ function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQ
   return placed(internalError(path));
 }
 
-/** The replacement of an error with hidden details; without a path, of the whole request's error. */
+/** The error that the client sees instead of an unexpected one. Without a path, it is the error of the whole request. */
 export function internalError(path?: GraphQLError['path']): GraphQLError {
   const http = path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {

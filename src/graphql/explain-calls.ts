@@ -78,7 +78,7 @@ function createRecorder() {
     return call;
   }
 
-  /** A call is recorded when it begins, because the answer does not wait for an early call below a record that does not exist. */
+  /** Records a call when it begins. The answer may not wait for its end: the field's object may turn out not to exist. */
   function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
     const start = performance.now();
     const call = note(operation, key, start, 'pending');
@@ -92,7 +92,7 @@ function createRecorder() {
   return {
     /** Runs a resolver: all requests before its first `await` are attributed to this field. */
     during<T>(path: string, resolve: () => T): T {
-      // A link resolves some fields below it during its own resolver, so remember the outer field.
+      // A resolver may resolve some fields below its own field early, so the outer field is restored afterwards.
       const outer = current;
       current = path;
       try {
@@ -135,8 +135,8 @@ function createRecorder() {
 }
 
 /**
- * The outcome of a payment that failed. The request that sent it and later requests with its key get the same error.
- * Only the record before or during the sending distinguishes them.
+ * The outcome of a payment that failed. The request that sent it and later requests with its key get the same error. They
+ * differ only in `earlier`, the payment's record as it was when the request began.
  */
 function failedPayment(error: unknown, earlier: PaymentRecord | null): Outcome {
   if (!(error instanceof BankqlError)) return { ...nothingKnown, source: 'unknown', code: 'INTERNAL' };

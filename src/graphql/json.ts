@@ -73,7 +73,7 @@ function endOfPiece(list: readonly unknown[], start: number, size: number): numb
   return end;
 }
 
-/** The approximate length of a value's JSON. If it exceeds `most`, the result is some greater number. */
+/** The approximate length of a value's JSON. If it exceeds `most`, the rest is not measured. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 6;

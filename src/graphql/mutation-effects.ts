@@ -12,7 +12,7 @@ interface WriteEffect {
   readonly code?: string;
 }
 
-/** The state of a payment. NOT_SENT: nothing is in progress or done under this key, which is free. */
+/** The state of a payment. NOT_SENT: nothing was paid under this key, and it may be used again. */
 type PaymentEffectState = PaymentState | 'NOT_SENT';
 
 /** The payment of a mutation. */
@@ -90,11 +90,11 @@ export class MutationEffects {
   }
 }
 
-/** The state of a failed payment, if its error code is enough to determine it. */
+/** The states of failed payments that the error code alone determines. */
 const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   OUTCOME_UNKNOWN: 'UNKNOWN',
   IDEMPOTENCY_IN_PROGRESS: 'PENDING',
-  // Even without a status, because an operator may have settled the payment.
+  // The state is certain even without the bank's status: an operator may have settled the payment as rejected.
   BANK_REJECTED: 'REJECTED',
   BANK_UNAVAILABLE: 'NOT_SENT',
   BANK_TIMEOUT: 'NOT_SENT',

@@ -25,12 +25,12 @@ interface Payload {
 }
 
 /**
- * How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. A tool for agents
- * that pays is `asked` if its answer is the question, and `not agreed` if the person declined.
+ * How a GraphQL request ended. `partial`: with errors and data. `failed`: with errors only, or broken off by bankql. If an
+ * agent's tool pays: `asked` if the answer asks the person to agree, and `not agreed` if the person declined.
  */
 type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left' | ToolOutcome;
 
-/** The end of a call of a tool that has no answer of its operation. */
+/** How a tool call ended that did not execute its operation. */
 export type ToolOutcome = 'asked' | 'not agreed';
 
 /** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */
@@ -61,7 +61,7 @@ export class OperationActivity implements ReadUsage {
   milliseconds = 0;
   #hasData = false;
   #isBrokenOff = false;
-  /** The codes of failures that the answer contains as data. */
+  /** The codes of failures that the answer contains as data, such as `userErrors`. */
   readonly #codesInData: string[] = [];
 
   constructor(requestId: string, client: string | null = null) {
@@ -90,7 +90,7 @@ export class OperationActivity implements ReadUsage {
     this.#conclude([...codesOf(errors), ...this.#codesInData], hasData);
   }
 
-  /** Records the answer around that of a tool. `outcome`: null if its operation was executed, and `answered` was called. */
+  /** Records the HTTP answer of a tool call. `outcome`: null if the tool's operation was executed, whose end `answered` has recorded. */
   answeredTool(status: number, bytes: number, outcome: 'ok' | ToolOutcome | null): void {
     this.status = status;
     this.bytes = bytes;

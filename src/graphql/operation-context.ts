@@ -21,7 +21,7 @@ import type { OperationActivity } from './operation-activity.ts';
 import type { RequestHolder } from './request-holder.ts';
 import { type BoundedResultOptions, tooMuchBuilt } from './result.ts';
 
-/** The facts about the sender of an operation, and its wishes, apart from the parameters. */
+/** What a request says about its sender and the form of the answer, apart from the GraphQL parameters. */
 export interface OperationRequest {
   readonly credentials: RequestCredentials;
   /** Whether only queries are allowed, as in a GET: a browser may send one without the user's intent, for example for a link. */
@@ -34,7 +34,7 @@ export interface OperationRequest {
   readonly holder?:
     | Pick<RequestHolder, 'isMutation' | 'isAbandoned' | 'signal' | 'takeValues' | 'reserveRoom'>
     | undefined;
-  /** Makes its payments (default: the payment service of the server). */
+  /** Makes the operation's payments (default: the payment service of the server). */
   readonly payments?: PaymentService | undefined;
   /** Records the operation's activity (default: nothing is recorded). */
   readonly activity?: OperationActivity | null | undefined;
@@ -204,7 +204,7 @@ export class OperationContext
     return extensions === undefined ? result : { ...result, extensions };
   }
 
-  /** The answer with this error instead of its data. The extensions say what a mutation did. */
+  /** The answer with this error instead of its data. The error's extensions say what a mutation wrote or paid. */
   withoutData(cause: unknown): ExecutionResult {
     const { mask } = this.#services;
     const { message, extensions } = mask(cause);

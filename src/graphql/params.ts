@@ -69,9 +69,9 @@ function checkMembers(raw: unknown): Members {
 /**
  * The text of the document that a request sends, or names as `documentId` or `extensions.persistedQuery.sha256Hash`. With
  * `only`, no other documents than the manifest's are served.
- * Errors: BAD_USER_INPUT if it does neither. PERSISTED_DOCUMENT_REQUIRED for an unknown documentId; with `only`, also for
- *         an unknown hash and for a request with a text. Otherwise PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash:
- *         clients that use automatic persisted queries then send the text.
+ * Errors: BAD_USER_INPUT if the request has neither a text nor an id. PERSISTED_DOCUMENT_REQUIRED for an unknown documentId;
+ *         with `only`, also for an unknown hash and for a text. PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash without
+ *         `only`: clients that use automatic persisted queries then send the text.
  */
 function textOf(params: Members, persisted: Persisted | null): string {
   const { query, extensions } = params;
@@ -95,7 +95,7 @@ function textOf(params: Members, persisted: Persisted | null): string {
       : invalid('A request needs a "query", or the id of a document as "documentId".');
   const text = persisted?.documents.texts.get(plainId(id));
   if (text !== undefined) return text;
-  // The links of Apollo and urql recognise this message if the status is a success, and then send the text.
+  // The clients of Apollo and urql recognise this message if the status is 2xx, and then send the text.
   if (documentId === null && !isOnly)
     throw new RequestError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
       http: { status: 200 },

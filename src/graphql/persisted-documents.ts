@@ -101,7 +101,7 @@ async function readManifest(file: string): Promise<ReadonlyMap<string, string>> 
   return texts;
 }
 
-/** Errors: an Error that describes a valid manifest. */
+/** The ids and texts in a manifest. Errors: an Error that describes a valid manifest. */
 function entriesOf(manifest: unknown): readonly (readonly [string, string])[] {
   const apollo = Apollo.safeParse(manifest);
   if (apollo.success) return apollo.data.operations.map(({ id, body }) => [id, body]);

@@ -74,7 +74,7 @@ export class RequestHolder implements Holder {
     throw overloaded(why);
   }
 
-  /** Takes more values. Returns false if there are not enough, or if nobody needs them: a mutation is needed until it ends. */
+  /** Takes more values. Returns false if there are not enough, or if the client of a query has left. A mutation runs to its end. */
   takeValues(count: number): boolean {
     if (this.#isOver) return !this.isAbandoned || this.isMutation;
     return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;

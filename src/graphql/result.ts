@@ -76,7 +76,7 @@ export interface Payload {
   stringify(): string;
 }
 
-/** From this number of values on, the JSON is written here, in slices, because it takes milliseconds. */
+/** From this number of values or bytes on, the JSON is written here, in slices, because it takes milliseconds. */
 const manyValues = 10_000;
 const manyBytes = 256 * 1024;
 
@@ -96,7 +96,7 @@ export function boundedResult(
 async function serialize(result: ExecutionResult, operation: OperationContext): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(operation);
   if (operation.isAbandoned()) return { data: null };
-  // Without this check, the JSON would be created at the cost of other requests, and then thrown away.
+  // Without memory for the JSON, creating it would slow other requests, and it would be thrown away.
   if (!operation.takeJson()) return operation.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInSlices(result.data, operation.maxBytes, operation);
@@ -107,15 +107,15 @@ async function serialize(result: ExecutionResult, operation: OperationContext): 
   }
 }
 
-/** No memory is left in which a long answer could wait for its client. */
+/** The error if no memory is left in which a long answer could wait for its client. */
 export const noRoom = () => overloadedError(refusals.unread);
 
-/** No memory is left for the values of a large answer. */
+/** The error if no memory is left for the values of a large answer. */
 export const tooMuchBuilt = () => overloadedError(refusals.values);
 
 /**
- * The result of an operation that may not be repeated unchanged because it has written or paid: its error has no `retryAfter`,
- * and is not `retryable`. A result without writes and payments stays as it is.
+ * Makes the error of an operation that has written or paid final, because the operation must not be repeated unchanged: the
+ * error is not `retryable`, and has no `retryAfter`. Other results stay as they are.
  */
 export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];

@@ -58,7 +58,8 @@ export const toViolations = (errors: readonly GraphQLError[]): readonly RequestE
     .map((error) => documentError('GRAPHQL_VALIDATION_FAILED', error));
 
 /**
- * Creates the whole check of a document, for example for the manifests at the start.
+ * Creates the complete check of a document: its syntax, its size and its validity. The manifests' documents pass it at the
+ * start.
  * Errors: RequestError, the first violation.
  */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => DocumentNode {
@@ -82,8 +83,8 @@ export function parseDocument(text: string, limits: DocumentLimits): DocumentNod
 }
 
 /**
- * Keeps the error's own code. Otherwise, adds the code of the step that found the error, and marks it as an error of the
- * document.
+ * Converts an error of a document. An error without a code gets the code of the step that found it, and is marked as an error
+ * of the document.
  */
 function documentError(code: ErrorCode, error: GraphQLError): RequestError {
   const { message, nodes, source, positions, extensions } = error;
@@ -105,9 +106,8 @@ function NoIntrospectionRule(context: ValidationContext): ASTVisitor {
 }
 
 /**
- * Refuses an operation with two payments, including aliases, fragments, and fields behind @skip or @include (whose
- * variables may change while the document stays the same). With only one payment, the failure of another payment cannot
- * hide its outcome.
+ * Refuses an operation with two payments, because the failure of one could hide the outcome of the other. Aliases and fragments
+ * count, and so do fields with @skip or @include, whose variables may change while the document stays the same.
  */
 function OnePaymentRule(context: ValidationContext): ASTVisitor {
   const fields = context.getSchema().getMutationType()?.getFields() ?? {};

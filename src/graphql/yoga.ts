@@ -118,7 +118,7 @@ export function createBankqlYoga(options: YogaOptions) {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: '/graphql',
-    // Node's own classes, for plugins.
+    // Node's own Fetch classes, which plugins see.
     fetchAPI: { Request, Response, Headers, ReadableStream, TextEncoder },
     landingPage: false,
     graphiql: false,
@@ -140,7 +140,7 @@ export function createBankqlYoga(options: YogaOptions) {
   });
 
   function resultOf(params: unknown, request: OperationRequest, fetchRequest: FetchRequestPart) {
-    // The operation may have waited.
+    // The client may have left while the operation waited.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
     const context = { bankql: new OperationContext(services, request) };
@@ -153,10 +153,9 @@ export function createBankqlYoga(options: YogaOptions) {
   }
 
   /**
-   * Executes the requested operation. It never throws and never rejects. An error's
-   * `extensions.http` is for the handler (http/respond.ts). An answer with older data has
-   * `extensions.stale`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation, the error's extensions say what
-   * was written or paid.
+   * Executes the requested operation. It never throws and never rejects. An error's `extensions.http` is for the handler
+   * (http/respond.ts). An answer with older data has `extensions.stale`. The error LIMIT_EXCEEDED replaces an answer that is
+   * too large; after a mutation, the error's extensions say what was written or paid.
    */
   function execute(
     params: unknown,

@@ -12,7 +12,7 @@ export interface Accepted {
   readonly stream: IncrementalStream | null;
 }
 
-/** Clients send few different values, and parsing one takes a noticeable part of a small query's time. */
+/** The parsed `Accept` headers. Clients send few different ones, and parsing takes a noticeable part of a small query's time. */
 const known = new LRUCache<string, Accepted>({ max: 100 });
 
 /** Only the beginning of an `Accept` is read: browsers send about 150 characters, and each range takes time. */
@@ -32,8 +32,8 @@ export type MediaType = 'application/graphql-response+json' | 'application/json'
 const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 
 /**
- * The media type that a client wants most, by its `Accept`; without one, the type of GraphQL over HTTP since 2025. Null if
- * it accepts neither.
+ * The media type that a client prefers in its `Accept`; `application/graphql-response+json` if it sends none. Null if the
+ * client accepts neither type.
  */
 function negotiateMediaType(accept: string): MediaType | null {
   if (accept === '') return 'application/graphql-response+json';
@@ -50,19 +50,19 @@ function negotiateMediaType(accept: string): MediaType | null {
   return first?.type ?? null;
 }
 
-/** Commas within quotes do not separate. A quote that is never closed reaches to the end, so the time is linear. */
+/** Matches the parts between commas, except for commas within quotes. An unclosed quote reaches to the end, so the time is linear. */
 const separated = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^",])+/g;
 
 /**
- * The ranges of an `Accept` in lower case, in its order. Invalid ranges, and those with another character set than UTF-8, are
- * skipped: answers have no other.
+ * The media ranges of an `Accept`, in lower case and in the header's order. Invalid ranges are skipped, and so are those with a
+ * charset other than UTF-8, because all answers are in UTF-8.
  */
 export const mediaRanges = (accept: string): readonly MIMEType[] =>
   (accept.toLowerCase().match(separated) ?? [])
     .flatMap((text) => parseMediaType(text) ?? [])
     .filter(({ params }) => (params.get('charset') ?? 'utf-8') === 'utf-8');
 
-/** Null if it is invalid. White space counts as one space: Node takes quadratic time for a run of it. */
+/** Parses a media type; null if it is invalid. A run of white space becomes one space, because Node takes quadratic time for it. */
 export function parseMediaType(text: string): MIMEType | null {
   try {
     return new MIMEType(text.replace(/\s+/g, ' '));
@@ -110,7 +110,7 @@ function incrementalStreamOf(accept: string): IncrementalStream | null {
 
 const old = { spec: 'deferSpec=20220824', form: '20220824' } as const;
 
-/** The names of the forms. Two of them mean the same form: v0.2 is the commit 3283f8a of the specification. */
+/** The parameters that name a form. Two of them name v0.2, which is the commit 3283f8a of the specification. */
 const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
   { spec: 'incrementalSpec=v0.2', form: 'v0.2' },
   { spec: 'incrementalDeliverySpec=3283f8a', form: 'v0.2' },

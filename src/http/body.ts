@@ -6,7 +6,7 @@ import { queryOf } from './head.ts';
 /** The client disconnected before its request was complete. Nobody waits for an answer. */
 export class ClientDisconnected extends Error {}
 
-/** The server around bankql has read the body, and has not kept it. */
+/** The error if the server in which bankql is mounted has read the body, and has not kept it. */
 export const bodyWasRead = new RequestError(
   'INTERNAL',
   'The body was read before bankql: pass it as `request.body`, or mount bankql before the parser.',
@@ -83,7 +83,7 @@ export async function readChunks(
   return Buffer.concat(chunks);
 }
 
-/** A byte order mark in front of a text is dropped. */
+/** Decodes UTF-8, and throws at invalid bytes. A byte order mark at the beginning is dropped. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -126,7 +126,7 @@ export function parseUrlParams(url: string): unknown {
   return bounded(params, 'The URL');
 }
 
-/** The maximum depth. No input of the schema is half as deep. */
+/** The maximum depth of a request's JSON. No input of the schema is half as deep. */
 const maxDepth = 32;
 /** The maximum number of texts, objects and lists in a request. No operation needs more. */
 const maxParts = 4000;

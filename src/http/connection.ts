@@ -15,11 +15,11 @@ import type { Capacity } from '../load/capacity.ts';
  */
 const refusalsMs = 1000;
 
-/** The property under which a socket keeps its connection. */
+/** The property of a socket that holds its `Connection`. */
 export const ownConnection = Symbol('connection');
 export type ConnectedSocket = Socket & { [ownConnection]?: Connection };
 
-/** `holder`: the resources that the request holds. */
+/** Called with each request. `holder`: the resources that the request holds. */
 export type Listener = (
   request: IncomingMessage,
   response: ConnectionAwareResponse,
@@ -102,7 +102,7 @@ export class Connection {
     if (this.#latest === response) this.#latest = null;
     this.pace();
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
-    // Otherwise Node still has to read the rest of an incomplete request.
+    // If the connection is kept, Node first reads the rest of an incomplete request.
   }
 
   /**
@@ -117,8 +117,8 @@ export class Connection {
   }
 
   /**
-   * Pauses reading while bytes wait for the client. Otherwise, anything that the client sends would postpone its deadline
-   * (`expire`).
+   * Pauses reading while bytes wait for the client. Otherwise, whatever the client sends would postpone the deadline by which
+   * it has to take its answer (`expire`).
    */
   pace(): void {
     const isBehind = this.socket.writableLength > 0;
@@ -137,7 +137,7 @@ export class Connection {
     if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
   }
 
-  /** Called when the socket is closed. Node informs only the current response, not later ones. */
+  /** Called when the socket is closed. Node closes only the response that is being sent, so the later ones are destroyed here. */
   close(): void {
     for (const response of this.#responses) {
       if (response.socket !== null) continue;
@@ -183,7 +183,7 @@ export class ConnectionAwareResponse extends ServerResponse {
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...given);
-    // Once: see Connection.close().
+    // `once`, because both Node and Connection.close() may close a response.
     this.once('close', () => {
       this.#connection?.end(this);
       this.#connection = null;

@@ -43,7 +43,7 @@ export interface Exchange {
 
 /** The common headers together with an answer's own, which replace common ones of the same name. Only `Vary` may occur twice. */
 export function withCommon(headers: readonly string[], common: readonly string[]): string[] {
-  // Nearly all answers have a Content-Type alone.
+  // Nearly all answers have a single header, their Content-Type, which is never a common one.
   if (headers.length === 2) return [...common, ...headers];
   const own = new Set(headers.filter((name, at) => at % 2 === 0 && name !== 'Vary'));
   return [...common.filter((_text, at) => !own.has(common[at - (at % 2)] ?? '')), ...headers];
@@ -80,7 +80,7 @@ export class NodeExchange implements Exchange {
     if (response.destroyed || response.headersSent) return;
     const { status, headers, body, bytes = Buffer.byteLength(body) } = answer;
     response.writeHead(status, [...withCommon(headers, common), 'Content-Length', String(bytes)]);
-    // For UTF-8, Node reserves three bytes a character; ASCII is the same in latin1.
+    // ASCII is sent as latin1, which gives the same bytes: for UTF-8, Node reserves three bytes for each character.
     response.end(body, bytes === body.length ? 'latin1' : 'utf8');
   }
 
@@ -90,7 +90,7 @@ export class NodeExchange implements Exchange {
     if (state === 'begun') response.destroy();
     if (state !== 'waiting') return;
     const { 'content-length': length = '0', 'transfer-encoding': coding } = this.request.headers;
-    // The body was not read completely.
+    // The rest of the body is not read, so the connection ends with the answer.
     if (length !== '0' || coding !== undefined) response.shouldKeepAlive = false;
     response.writeHead(status, [...headers]);
     response.end(body === '' ? undefined : body);

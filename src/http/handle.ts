@@ -122,7 +122,7 @@ class ServedRequest implements RequestScope {
   }
 }
 
-/** Creates `handle`, which every request passes, over node:http or Fetch. */
+/** Creates `handle`, the entrance of every request, over node:http or Fetch. */
 export function createHandle(options: HandleOptions) {
   const { http, maxRequestBytes, logger, onHttpRefusal, tools = null } = options;
   const path = pathOf(options.path ?? '/graphql');
@@ -173,7 +173,7 @@ export function createHandle(options: HandleOptions) {
     return place === 'tools' ? serveTools : servePage(place);
   }
 
-  /** The result of a request that is not served; null if nobody waits for it. */
+  /** The result of a request that fails before its operation begins; null if its client has left. */
   function refused(error: unknown): ExecutionResult | null {
     if (error instanceof ClientDisconnected) return null;
     if (error === bodyWasRead) logger.error(bodyWasRead.message);
@@ -308,7 +308,7 @@ class PluginRequest {
 
 const maxLoggedOrigins = 20;
 
-/** Creates a log of foreign origins. Each origin is logged once, as long as it is among the last ones. */
+/** Creates a log of foreign origins. An origin that is among the last `maxLoggedOrigins` is not logged again. */
 function createOriginLog(logger: Logger) {
   const logged = new LRUCache<string, true>({ max: maxLoggedOrigins });
   return (origin: string): void => {

@@ -44,7 +44,7 @@ export function queryOf(target: string) {
   const text = start === -1 ? '' : beforeFragment.slice(start + 1);
   if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
   const query = new URLSearchParams(text);
-  // Copied, because documents and the names of callers are kept for longer than the request.
+  // Copies, because documents and callers' names outlive the request, and would keep its whole URL in memory.
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 
@@ -76,7 +76,7 @@ export interface GraphiQLFile {
 /** The path of the tools for agents. */
 const toolsPath = '/mcp';
 
-/** The other paths that are served. */
+/** What the server offers beside GraphQL. */
 interface Served {
   readonly graphiql: boolean;
   /** Tools for agents. */
@@ -96,7 +96,7 @@ export function placeOf(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  // Clients look here for documents about the tools, whose paths end with that of the tools.
+  // Clients look for metadata below this path. Such a path may end with that of the tools, without being that of the tools.
   if (own.startsWith('/.well-known/')) return own === served.metadata ? 'resource metadata' : null;
   if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
   const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');

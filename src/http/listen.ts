@@ -42,7 +42,7 @@ interface Unreadable {
   readonly origin: string | undefined;
 }
 
-/** The statuses of Node's error codes, as in Node; all other codes are 400. */
+/** The statuses that Node gives to its error codes. All other codes are answered with 400. */
 const statuses: Readonly<Record<string, HttpRefusal>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -52,7 +52,7 @@ const statuses: Readonly<Record<string, HttpRefusal>> = {
 /** Describes why a request cannot be read. Null if the client has left. */
 function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable | null {
   const status = statuses[code] ?? 400;
-  // These are connections that ended within a request, or failed.
+  // The connection ended within a request, or failed.
   if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
   // Node keeps no header of an unreadable request. Only the bytes that arrived last are available.
   const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
@@ -96,7 +96,7 @@ export async function listenOn(server: NetServer, host: string, port: number): P
 }
 
 /**
- * An HTTP server that listens. The listener must not throw.
+ * Starts an HTTP server that listens. The listener must not throw.
  * Errors: those of `listen`, such as EADDRINUSE.
  */
 export async function listen(
@@ -135,7 +135,7 @@ export async function listen(
   // answer for the refusal of the payment.
   server.on('clientError', (error: ParserError, socket: ConnectedSocket) => {
     const unreadable = describeUnreadable(error);
-    // Browsers open connections in advance, so no request may have begun.
+    // Browsers open connections in advance. If no byte has arrived, there is no request to report.
     const isSilent = socket.bytesRead === 0;
     if (unreadable !== null && socket.writable) {
       const headers = isSilent ? [] : (options.onUnreadable?.(unreadable) ?? []);

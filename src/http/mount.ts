@@ -90,14 +90,14 @@ class FetchExchange implements Exchange {
     const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
     const hasBody = this.#request.method !== 'HEAD' && status !== 204;
     if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
-    // Fetch refuses some statuses, which a plugin may have chosen. An error here leaves the request unanswered, so that it can
+    // Fetch's Response throws at some statuses, which a plugin may have chosen. The request then has no answer yet, and can
     // still be refused.
     const response = new Response(hasBody ? answer.body : null, { status, headers });
     this.state = 'answered';
     this.#resolve(response);
   }
 
-  /** Resolves when the client has read all, or has left. */
+  /** Sends a stream. Resolves when the client has read all of it, or has left. */
   async #stream(chunks: StreamedAnswer['chunks'], init: ResponseInit): Promise<void> {
     this.state = 'begun';
     const body = ReadableStream.from(encoded(chunks));

@@ -23,12 +23,12 @@ const contentTypes = {
 } as const satisfies Record<MediaType, readonly string[]>;
 
 /**
- * The maximum length, in characters, of a text that is sent as a text: Node then sends it together with the head, which is
- * cheaper than a buffer.
+ * The maximum length of a body that is sent as a string, in characters. Node sends a string together with the head, which is
+ * cheaper than a separate buffer.
  */
 const shortText = 16_384;
 
-/** A result's JSON, with these errors. */
+/** A result's JSON, with these errors instead of its own. */
 function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
   const data = result instanceof BoundedResult ? result.dataJson : null;
   if (data !== null) return withMembers(data, errors, result.extensions);
@@ -71,8 +71,8 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
 /**
- * Request headers on which the answer depends. A browser's page may have the same URL, another subscription key may see other
- * data, a request without a token may be refused, and a request may ask for its calls.
+ * The request headers on which an answer depends. A browser may get a page at the same URL, another subscription key may see
+ * other data, a request without a token may be refused, and a request may ask for an explanation of its calls.
  */
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 

@@ -7,13 +7,13 @@ export interface HttpPolicyOptions {
   /** The origins whose pages may send requests, in lower case, because schemes and hosts are case-insensitive. */
   readonly corsOrigins: ReadonlySet<string>;
   /**
-   * Whether requests must name this machine in `Host`. If bankql uses the operator's key for every client that can connect, a
-   * page of another site whose name leads to this machine must not use it.
+   * Whether `Host` must be a name of this machine. If bankql uses the operator's key for every client, this keeps out a page of
+   * another site whose domain name resolves to this machine (DNS rebinding).
    */
   readonly onlyLocalNames: boolean;
-  /** Whether a request from a page of another origin is refused, and not only kept from its page (default: it is not). */
+  /** Whether a request from a page of an unlisted origin is refused. By default it is served, and the browser hides the answer. */
   readonly onlyListedOrigins?: boolean;
-  /** The longest body, in bytes. A chunked one is measured while it is read. */
+  /** The longest body, in bytes. A chunked body is measured while it is read. */
   readonly maxRequestBytes: number;
 }
 
@@ -30,8 +30,8 @@ interface PolicyResult {
   readonly headers: string[];
   readonly requestId: string;
   /**
-   * 403: a page whose origin is not listed sends its preflight, or a request to a place for listed origins. The browser tells the page
-   * only that the call failed.
+   * Status 403: a page of an unlisted origin sends a preflight, or a request to an endpoint for listed origins only. The
+   * browser tells the page only that the call failed.
    */
   readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
 }

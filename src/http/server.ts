@@ -76,7 +76,7 @@ export async function serve(options: ServerOptions) {
     /** Serves no new requests, and waits until those under way have ended. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
-      // Otherwise, requests on kept connections would still be served.
+      // From now on, answers end their connections, so that no client sends further requests on them.
       listening?.drain();
       if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
       await listening?.close(isReplaced ? lastUseMs : 0);

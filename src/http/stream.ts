@@ -43,7 +43,7 @@ export function streamOf(
   const contentType = `${framing.contentType}; ${spec}`;
   return {
     status: 200,
-    // A proxy that collects the whole answer would undo the stream.
+    // X-Accel-Buffering tells proxies not to collect the whole answer before they pass it on.
     headers: ['Content-Type', contentType, 'X-Accel-Buffering', 'no'],
     chunks: framed(results, framing),
   };

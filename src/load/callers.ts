@@ -85,7 +85,7 @@ export class Callers {
     return peer;
   }
 
-  /** This is not called for each request, because a Map that grows and shrinks all the time creates garbage. */
+  /** Forgets the idle callers. Not called for each request: a Map that grows and shrinks all the time creates garbage. */
   #forgetIdle(): void {
     for (const [name, caller] of this.#callers) if (caller.isIdle) this.#callers.delete(name);
     const peers = new Set(Array.from(this.#callers.values(), ({ peer }) => peer));

@@ -8,11 +8,11 @@ export type Resource = Counted | 'sockets' | 'connections';
 
 /** The memory of a value while its answer is built, in bytes: 25 to 96 for the value itself, and some for waiting work. */
 export const valueBytes = 128;
-/** A parsed answer of the bank takes at most this many times the memory of its bytes: 1.7 for usual records, 4.5 for the shortest. */
+/** The memory of a parsed bank answer, as a multiple of its bytes: 1.7 for usual records, and 4.5 for the shortest. */
 export const parsedTimes = 5;
 /** The memory of a waiting request or answer in addition to its bytes: its objects and its part of a connection. */
 export const overheadBytes = 2048;
-/** The part of each total that is reserved for small callers. A caller is small below the same part of its cap. */
+/** The part of each total that is reserved for small callers, and the part of its cap below which a caller is small. */
 const reserve = 1 / 8;
 const little = 1 / 8;
 
@@ -61,7 +61,7 @@ export const shedReasons: readonly ShedReason[] = [
 const nothingDone =
   'bankql did nothing for this request; if it is a payment, repeat it with the same key, never under another one.';
 
-/** The messages of OVERLOADED. A mutation is refused only before it begins, so that each message is true. */
+/** The messages of OVERLOADED. A mutation is refused only before it begins, so "Nothing was changed" is always true. */
 export const refusals = {
   requests: `bankql has too much to do. ${nothingDone}`,
   caller: `Too many of your requests are in progress. ${nothingDone}`,
@@ -126,7 +126,7 @@ export class Capacity implements Held {
     this.#onShed = onShed;
   }
 
-  /** Counts a request that uses nothing yet for this caller from now on. */
+  /** Counts a request for this caller from now on. What it used before is released. */
   assign(holder: Holder, caller: Caller): void {
     this.leave(holder);
     caller.holders++;

@@ -28,7 +28,7 @@ const heapBytes = (part: number, most: number, meaning: string): Limit => ({
   as: 'bytes',
   meaning,
 });
-/** One for each `unit` bytes of a part of the heap. */
+/** A number that grows with the heap: one for each `unit` bytes of this part of it, and at most `most`. */
 const perHeap = (part: number, unit: number, most: number, meaning: string): Limit => ({
   is: { part, most, unit },
   as: 'count',
@@ -36,20 +36,21 @@ const perHeap = (part: number, unit: number, most: number, meaning: string): Lim
 });
 
 const table = {
-  // Screens of apps have up to 600 tokens and 9 levels. To check a document of the maximum size takes a few milliseconds.
+  // Queries for the screens of apps have up to 600 tokens and 9 levels. Checking a document of the maximum size takes a few
+  // milliseconds.
   queryTokens: count(2000, 'tokens in a query'),
   queryDepth: count(15, 'levels in a query'),
   queryAliases: count(
     30,
     'aliases below the root of a query; a fragment counts each time it is spread, here and in the next three limits',
   ),
-  // A gateway sends the fields that it delegates within one tick as one query, each at the root.
+  // A GraphQL gateway joins the fields that it delegates in one tick into one query, with each field at the root.
   queryRootFields: count(50, 'fields at the root of a query'),
   queryDirectives: count(20, 'directives in a query'),
   queryFields: count(500, 'fields in a query'),
   // The longest valid document with all its variables takes about half of this.
   requestBytes: bytes(100_000, 'length of a request body; a longer one is refused with 413'),
-  // About 16 MB of JSON with usual records. To write it takes less than a second of work, in slices.
+  // About 16 MB of JSON with usual records. Writing it takes less than a second of work, in slices.
   answerValues: count(100_000, 'fields and list entries in an answer'),
   answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
   // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
@@ -67,7 +68,7 @@ const table = {
   },
   // Branches and products change rarely. A correction is visible after a minute at most.
   publicCacheMs: milliseconds(60_000, 'how long branches and products are cached'),
-  // The grace periods of the chart and the units leave 20 s after the last payment.
+  // The grace periods in the Helm chart and the systemd units leave 20 s after the last payment.
   storeAwayMs: milliseconds(
     10_000,
     'for how long a process that stops waits, after its last payment, for a payment store that is away',
@@ -80,7 +81,6 @@ const table = {
   requestsPerCaller: count(64, 'requests in progress of one caller'),
   // A request is at most 100 kB long, so this is enough for 600 slow senders.
   arrivingBytes: heapBytes(1 / 16, 64, 'incomplete requests; one caller uses at most a quarter'),
-  // The values of the answers that are being built.
   builtValues: perHeap(
     1 / 4,
     valueBytes,
@@ -97,8 +97,8 @@ const table = {
   sockets: perHeap(1, 128 * kilobyte, 16_384, 'connections of clients'),
   documentBytes: heapBytes(1 / 16, 64, 'cache of prepared documents'),
   publicCacheBytes: heapBytes(1 / 32, 32, 'cache of branches and products'),
-  // A waiting call uses about 3 kB. If no caller has ten waiting calls, the limit is never reached, because there are at most 256
-  // requests.
+  // A waiting call uses about 3 kB. There are at most 256 requests; if each has fewer than ten waiting calls, the limit is not
+  // reached.
   waitingCalls: perHeap(1 / 16, 4 * kilobyte, 16_384, 'REST calls that wait for a connection to the bank'),
   // The bank's answers are not in the heap, but use the memory of the same machine.
   arrivingBankBytes: heapBytes(1 / 8, 256, 'answers of the bank that are not parsed yet'),
@@ -149,7 +149,7 @@ export const limitRows = (these: Limits = limits) =>
     rule: described(limit),
   }));
 
-/** A limit in words, for the refusal of a setting that it replaced. */
+/** A limit in words, for the message that refuses a setting which the limit replaced. */
 export function fixedText(name: LimitName): string {
   const limit: Limit = table[name];
   return `${described(limit)} (${limit.meaning.replaceAll('`', '')})`;

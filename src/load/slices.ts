@@ -22,8 +22,8 @@ export interface SlicedOperation {
 interface WaitingCaller {
   readonly caller: Caller;
   /**
-   * The virtual time of the caller: when it begins to wait, the least virtual time of the waiting callers; later, plus the time
-   * of its own work.
+   * The caller's virtual time. It begins with the least virtual time of the waiting callers, and advances by the time of the
+   * caller's own work.
    */
   usedMs: number;
   /** The work of operations that have begun. The first operation is served to its end, so that few half-built answers exist. */
@@ -47,7 +47,7 @@ export class Slices {
   #beganAt: number | null = null;
   /** The pause after the last slice: its remaining iterations, and its start. */
   #pause = { left: 0, since: 0 };
-  /** The caller that was served last, until its work is charged, and when it began. */
+  /** The caller whose work was served last and is not charged yet, and the time at which the work began. */
   #served: WaitingCaller | null = null;
   #servedAt = 0;
 
@@ -85,7 +85,7 @@ export class Slices {
   }
 
   #waitingCaller(caller: Caller): WaitingCaller {
-    // Reading `hasTime` makes sure that another iteration follows.
+    // Reading `hasTime` schedules `#onIteration`.
     void this.hasTime;
     let own = this.#waiting.get(caller);
     if (own === undefined) {
@@ -115,7 +115,7 @@ export class Slices {
     this.#serve();
   };
 
-  /** Serves waiting work: one entry in each iteration, however long it takes, and more while there is time. */
+  /** Serves waiting work: one piece in each iteration, however long it takes, and more while there is time. */
   #serve(): void {
     const own = this.#least();
     if (own === null) return;
@@ -136,13 +136,13 @@ export class Slices {
     else this.#pause = { left: iterationsBetween, since: this.#now() };
   };
 
-  /** Charges the caller that was served last. */
+  /** Adds the time of the work that was served last to its caller's virtual time. */
   #charge(): void {
     const own = this.#served;
     if (own === null) return;
     this.#served = null;
     own.usedMs += this.#now() - this.#servedAt;
-    // Only the first operation can have ended.
+    // Only the first operation is served, so only this one can have no work left.
     const [first] = own.begun;
     if (first?.[1].length === 0) own.begun.delete(first[0]);
     if (own.begun.size + own.beginnings.length === 0) this.#waiting.delete(own.caller);

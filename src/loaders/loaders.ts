@@ -24,7 +24,7 @@ export const transactionIn = <Account extends ViewIds>(account: Account, transac
   transactionId: validateBankId('a transaction', transactionId),
 });
 
-/** `{scope}` of getAccountsScope for lists of accounts. */
+/** The values of `{scope}` in getAccountsScope. */
 export type Scope = 'permissions' | 'views';
 
 export type ReadableOperation = Operation & { readonly kind: 'read' };
@@ -37,11 +37,11 @@ export type Wanted<T extends Operation> = OwnIds<T> &
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
-/** The request of a read to its loader. */
+/** A read that a loader was asked for. */
 interface WantedRead<T extends ReadableOperation = ReadableOperation> {
   readonly operation: T;
   readonly wanted: Wanted<T>;
-  /** Identifies the read in its GraphQL operation, and is made once: the path of a read without a body, if its ids are valid. */
+  /** Identifies the read in its GraphQL operation. The key of a read without a body is its path, if its ids are valid. */
   readonly key: string;
 }
 
@@ -101,9 +101,9 @@ const reads = Object.values<Operation>(operations)
 class OperationLoaders {
   readonly session: LoaderSession;
   readonly isForUpdate: boolean;
-  /** The answers by key. DataLoader's own cache would make a batch and a promise for a hit, which waits for the batch. */
+  /** The answers by key. In DataLoader's own cache, each hit would wait for a batch. */
   readonly known = new Map<string, Promise<unknown>>();
-  // DataLoader resolves each key with its promise, so no read waits for another. Its types do not express this.
+  // DataLoader resolves each key with the promise of its read, so no read waits for another. Its types do not express this.
   readonly batches = new DataLoader<WantedRead, unknown>(
     (batch) => Promise.resolve(batch.map((read) => this.#read(read))),
     { cache: false },
@@ -146,8 +146,9 @@ class OperationLoaders {
 }
 
 /**
- * A loader for each read operation, with one DataLoader for them all, for one GraphQL operation: a record is read once, however often
- * it is requested. The bank has no endpoint for batches: the reads of a batch begin together, and each ends by itself.
+ * Creates the loaders of one GraphQL operation: one for each read operation of the bank, all with one DataLoader. A record is
+ * read once, however often it is requested. The bank has no endpoint for batches: the reads of a batch begin together, and each
+ * ends by itself.
  *
  * Shape:  the operation's answer, as in contract/.
  * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.

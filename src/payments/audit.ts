@@ -5,10 +5,9 @@ import { noFingerprint, noOutcome, type PaymentRecord, paymentStates } from './p
 export const auditedStates = [...paymentStates, 'NOT_SENT', 'RELEASED'] as const;
 
 /**
- * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
- * leaves a line whatever happens then. NOT_SENT and RELEASED say that the key is free again: because nothing was sent, or
- * because the bank did not accept the caller's credentials (401). Holds no credential, no idempotency key and no
- * text of the client's own.
+ * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment leaves a line
+ * whatever happens then. NOT_SENT and RELEASED say that the key is free again: nothing was sent, or the request was refused
+ * before the payment was read. Holds no credential, no idempotency key and no text of the client's own.
  */
 export interface AuditEntry
   extends Pick<

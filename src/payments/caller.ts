@@ -2,7 +2,7 @@ import { createHmac, hash } from 'node:crypto';
 import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError } from '../errors.ts';
 
-/** The caller, by whom a payment is looked up. Its pseudonyms stand in records and logs. */
+/** The caller to whom a payment belongs. Records and logs contain only pseudonyms of the caller. */
 export interface Payer {
   /** Auth-Provider-Name and Auth-ID. */
   readonly caller: readonly [provider: string, id: string];
@@ -35,8 +35,8 @@ export const hashCaller = (secret: string, provider: string, id: string): string
   hashUnderSecret(secret, [provider, id]);
 
 /**
- * The caller together with the subscription key. If the caller's identity is not proven, it finds only payments with the same
- * pair. Shape: as hashCaller.
+ * The hash of the caller together with the subscription key. A caller whose identity is not proven finds only payments with
+ * this hash. Shape: as hashCaller.
  */
 export const hashPayer = (secret: string, { caller, subscriptionKey }: Payer): string =>
   hashUnderSecret(secret, [...caller, subscriptionKey]);

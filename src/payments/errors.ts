@@ -18,7 +18,7 @@ const storeRetryAfter = 2;
 /** The Retry-After, in seconds, for a record that an operator has to repair. */
 const damagedRetryAfter = 60;
 
-/** The known facts about a payment of unknown outcome, as one sentence that stays true. */
+/** What is known about a payment of unknown outcome, as one sentence that stays true. */
 export const unknownBecause = {
   noAnswer: 'The payment may have reached the bank, and no answer to it could be read.',
   /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
@@ -36,7 +36,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // The message in a record is already complete.
+    // The message of a stored record already contains the second sentence.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
@@ -75,7 +75,7 @@ const stateUnavailable =
 export const mayNotPay = (idempotencyKey: string) =>
   new BankqlError(
     'FORBIDDEN',
-    `This token may not pay: its scope lacks the word for it. ${requestSentNothing}`,
+    `This token may not pay: its scope lacks the word that payments need. ${requestSentNothing}`,
     {
       idempotencyKey,
     },
@@ -118,8 +118,9 @@ const damaged = stateUnavailable(
 );
 
 /**
- * The key belongs to a payment with other values or, unless `belongs`, with another subscription key. The error reveals
- * nothing about that payment. If a client took its own payment for another one, it would pay twice under a new key.
+ * The error for a key that an earlier payment has used. `belongs`: the earlier payment is this caller's, with other values;
+ * otherwise it was made with another subscription key. The error reveals nothing about that payment. A client that takes a new
+ * key without asking may pay twice.
  */
 export const keyReused = (
   idempotencyKey: string,
@@ -147,8 +148,8 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
 }
 
 /**
- * The error of an answer after which the key is free. It has no Track-ID: with one, it would be the bank's refusal of the payment, and a
- * client would take a new key.
+ * The error of an answer after which the key is free. It has no Track-ID: clients take an error with one for the bank's refusal
+ * of the payment, and would use a new key.
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;

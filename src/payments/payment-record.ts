@@ -14,7 +14,7 @@ export const paymentStates = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const
 const paymentState = z.enum(paymentStates);
 export type PaymentState = z.infer<typeof paymentState>;
 
-/** Whether only the end of the retention can follow this state. */
+/** Whether a payment in this state has ended. Its record then changes no more, and is deleted after the retention. */
 export const isFinished = (state: string): boolean => state === 'DONE' || state === 'REJECTED';
 
 /** One change of a payment's state, for its history. Unknown fields are absent. */
@@ -45,8 +45,7 @@ export const paymentRecord = z.object({
   /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
   caller: z.string(),
   /**
-   * The caller with this subscription key, hashed under the store's secret (hashPayer): the caller's own payments are listed by
-   * it.
+   * The caller and the subscription key, hashed under the store's secret (hashPayer). A caller's own payments are found by it.
    */
   payer: z.string(),
   /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of the request without the prefix of the bank's address. */
@@ -127,8 +126,9 @@ export const hashRequest = ({ operation, path, request }: PreparedCall): string 
   sha256([operation.id, request.method, path, request.body]);
 
 /**
- * Whether a record of the payer's caller may be shown to this payer. An operator may change the subscription key: callers whose
- * identity is proven keep their payments. `secret`: the store's, under which a damaged record still has the payer.
+ * Whether a record of the payer's caller may be shown to this payer. A proven identity is enough, because the operator may
+ * change the subscription key. Otherwise the subscription key must be the same. `secret`: the store's. A damaged record
+ * identifies the payer only by `payer`, a hash under this secret.
  */
 export function belongsTo(payer: Payer, record: PaymentRecord, secret: string): boolean {
   if (payer.isProven) return true;
@@ -215,8 +215,8 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid: the bank's refusal would have to be
- *         understood, or the payment would be UNKNOWN.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid. The bank is not asked, because a
+ * refusal that bankql does not understand would make the payment UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   const { description, to, value } = body;

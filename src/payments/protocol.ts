@@ -61,7 +61,7 @@ export const recordLost = {
   message: 'The payment may have been executed: its record was lost, and only a log names it.',
 } as const;
 
-/** The end of an attempt that executed nothing, if a client may have been informed that it may have been sent. */
+/** The outcome of an attempt that executed nothing, if a client may already have been told that it may have been sent. */
 const executedNothing = {
   state: 'REJECTED',
   answer: null,
@@ -73,8 +73,8 @@ const executedNothing = {
 } as const satisfies PaymentOutcome;
 
 /**
- * Whether an attempt that was stored may still be sent, if that takes until `endsBy` at most. After the end of its lease, clients
- * may have been told that its outcome is unknown, and have paid in another way.
+ * Whether a stored attempt may still be sent, if the sending ends by `endsBy`. After the end of its lease, clients may have
+ * been told that its outcome is unknown, and may have paid in another way.
  */
 export const maySend = ({ state, leaseUntil }: PaymentRecord, endsBy: number): boolean =>
   state === 'PENDING' && endsBy < leaseUntil;
@@ -102,7 +102,7 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): HeldPay
     case 'settled': {
       const { state, by, at } = event;
       if (held?.record.state !== 'UNKNOWN' || held.record.settledBy !== null) return undefined;
-      // Removed, because they describe an unknown outcome, and a replay would return them.
+      // The code and the message are removed, because they describe an unknown outcome, and a replay would return them.
       const change = { state, code: null, message: null, settledBy: by };
       return changed(held, change, { state, at, settledBy: by }, false);
     }

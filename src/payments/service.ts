@@ -74,7 +74,7 @@ export interface OwnPaymentsQuery
   readonly onPage?: OnPage;
 }
 
-/** The payment that would be sent, for a question to a person. */
+/** The payment that would be sent, for a person to confirm. */
 export interface PaymentPreview
   extends Pick<
     PaymentRecord,
@@ -94,8 +94,8 @@ interface PaymentServiceOptions {
   /** The time for which a PENDING payment is assumed to be in progress (default: `leaseMarginMs` longer than `sendTimeoutMs`). */
   readonly leaseMs?: number;
   /**
-   * The deadline of the bank for a payment. The payment is sent only if this time fits into the rest of the lease, so that
-   * bankql answers UNKNOWN only after the request has ended (default: 0).
+   * The deadline of a payment's call of the bank, in milliseconds (default: 0). The payment is sent only if this time fits into
+   * the rest of the lease. The end of the lease then makes a payment UNKNOWN only after the request has ended.
    */
   readonly sendTimeoutMs?: number;
   /** The time for which `idle` waits for a store that is away, in milliseconds. */
@@ -166,8 +166,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const underWay = new Set<Promise<unknown>>();
 
   /**
-   * Logs and stores the outcome of an attempt. The store keeps an outcome in memory if it cannot
-   * be written. `outcome`: null makes the key free again, because the attempt executed nothing. `said`: the state for the log.
+   * Logs and stores the outcome of an attempt. The store keeps an outcome in memory if it cannot be written. `outcome`: null
+   * makes the key free again, because the attempt executed nothing. `said`: what is known of the outcome, for the log.
    */
   async function end(
     record: PaymentRecord,
@@ -223,8 +223,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
 
     /**
-     * If this process was suspended, other processes assume that it is dead. They tell the client that the payment may have
-     * been sent, and the client may pay in another way.
+     * Refuses to send a payment too late. While this process was suspended, others may have assumed that it is dead. They tell
+     * the client that the payment may have been sent, and the client may pay in another way.
+     * Errors: BegunTooLate.
      */
     const beforeStart = () => {
       // The longer of two times, in case one clock was set back or stood still.
@@ -292,8 +293,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   }
 
   /**
-   * The caller's own payment; null if there is no such payment. A payment that is not found may be among the records that the
-   * store lost, so that "never paid" cannot be answered. Errors: StoreUnavailable.
+   * The caller's own payment; null if there is no such payment. Errors: StoreUnavailable if none is found and the store lost
+   * records, because the payment may be among them.
    */
   function own(payer: Payer, record: PaymentRecord | null): PaymentRecord | null {
     // A caller without a verified identity gets no information about payments under another subscription key.
@@ -368,7 +369,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   };
 }
 
-/** The request was about to be written when its lease was nearly over. */
+/** The lease was nearly over when the request was about to be written. */
 class BegunTooLate extends TransportFailure {}
 
 /** The error for a record that was made from a log: the log does not show whether the payment is this caller's. */

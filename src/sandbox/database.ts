@@ -28,7 +28,10 @@ export class Database {
 /** A record of the seed. A record without an id (null) never replaces another one. */
 type Seed<T> = readonly [id: string | null, record: T];
 
-/** Records in the order in which they were first put. They are replaced, never changed: all databases share the seed's. */
+/**
+ * Records in the order in which they were first put. A record is replaced as a whole, never changed in place, because all
+ * databases share the records of the seed.
+ */
 export class Records<T> {
   readonly #byId = new Map<string | symbol, T>();
 
@@ -51,7 +54,8 @@ export class Records<T> {
 }
 
 /**
- * A table of records that belong to an owner, such as an account's cards. A database creates the seed when they are first read.
+ * A table of records that belong to an owner, such as the transactions of an account. A database creates the seed of an owner
+ * when it is first read.
  */
 export function childTable<T>(seed: (ownerId: string, database: Database) => readonly Seed<T>[] = () => []) {
   const tables = new WeakMap<Database, Map<string, Records<T>>>();
@@ -69,7 +73,7 @@ export function table<T>(seed: readonly Seed<T>[]) {
   return (database: Database) => children(database, '');
 }
 
-/** The rows of a seed that is written as a table, a line each; its cells are separated by `|`. */
+/** The cells of a seed that is written as a table: each line is a row, and `|` separates the cells. */
 export const rowsOf = (text: string): string[][] =>
   text
     .trim()

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type OperationId, operations } from '../contract/operations.ts';
 
 const fault = z.strictObject({
-  /** The status of the answer that replaces the bank's. */
+  /** The status of the error that replaces the bank's answer. */
   status: z.int().min(300).max(599).optional(),
   /** The delay of the answer, in milliseconds. */
   latency: z.int().min(1).max(600_000).optional(),
@@ -35,8 +35,7 @@ function take(faults: Faults, operation: OperationId) {
 }
 
 /**
- * Applies the faults to an answer. The bank has already executed the call: a payment was made, and its caller may not be
- * informed.
+ * Applies the faults to an answer. The bank has already executed the call: a payment is made even if its caller gets an error.
  */
 export async function spoil(faults: Faults, operation: OperationId, answer: Answer): Promise<Answer> {
   const { status, latency } = take(faults, operation) ?? {};

@@ -13,7 +13,7 @@ import { transactionRequestHandlers } from './records/transaction-request.ts';
 
 type Row<Id extends OperationId> = (typeof operations)[Id];
 
-/** The caller: null (anonymous) is possible if the operation's auth headers are optional or none. */
+/** The caller. It is null (anonymous) if the operation takes no auth headers, or if optional ones are missing. */
 type Caller<Auth> = Auth extends 'required' ? string : Auth extends 'optional' ? string | null : null;
 
 /** A request that has passed the checks which all operations share. */

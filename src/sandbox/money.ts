@@ -13,9 +13,9 @@ const decimalsOf = (currency: string | null | undefined): number =>
   decimals.find(([, currencies]) => currencies.split(' ').includes(currency ?? ''))?.[0] ?? 2;
 
 /**
- * The cents of a JSON number. `field` names it in errors.
- * Errors: HttpError 400 if the number is finer than the currency, or has more than 30 digits before the point or 18 after
- *         it. "1e999999999" is a short text and a huge number, so the digits are counted before the number is made.
+ * Converts a JSON number to the smallest unit of the currency. `field`: its name in errors.
+ * Errors: HttpError 400 if the number is finer than the currency, or has more than 30 digits before the point or 18 after it.
+ * "1e999999999" is a short text and a huge number, so the digits are counted before the number is made.
  */
 export function centsOf(field: string, text: string, currency: string | null | undefined): bigint {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];
@@ -30,7 +30,7 @@ export function centsOf(field: string, text: string, currency: string | null | u
   return sign === '-' ? -cents : cents;
 }
 
-/** The decimal number, with all decimals of the currency. */
+/** Converts an amount to a decimal number, with all decimals of the currency. */
 export function amountOf(cents: bigint, currency: string | null | undefined): string {
   const places = decimalsOf(currency);
   const digits = String(cents < 0n ? -cents : cents).padStart(places + 1, '0');

@@ -8,7 +8,7 @@ import { accountOf, accounts } from './records/account.ts';
 import { otherAccounts } from './records/other-account.ts';
 import { HttpError } from './request-checks.ts';
 
-/** The outcomes of transfers to IBANs of other banks that do not complete. */
+/** The outcomes of transfers that do not complete, by the payee's IBAN at another bank. */
 export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
   [closedAccount]: 'FAILED',
   [slowAccount]: 'PENDING',
@@ -44,7 +44,7 @@ function findByNumber(database: Database, payerId: string, named: string): Other
   return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
 }
 
-/** The values of `to.bank_id` that are accepted for a payee. Counterparties at other banks may also be named with this bank. */
+/** The accepted values of `to.bank_id` for a payee. For a counterparty at another bank, this bank's code is one of them. */
 const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
 
 /**

@@ -67,8 +67,8 @@ export function checkTrackId(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * The text's JSON value, with the digits of every `amount` as text, as `parseExactJson` gives them. Unlike
- * that, it tells an amount that is a JSON string from one that is a number: the contract says number.
+ * Parses JSON, and keeps the digits of every `amount` as a text, as `parseExactJson` does. Unlike `parseExactJson`, it refuses
+ * an amount that is a JSON string, because the contract requires a number.
  */
 function parseAmounts(text: string): unknown {
   return JSON.parse(text, (key, value, { source }) => {
@@ -115,7 +115,7 @@ export function readBody<T extends z.ZodType>(
   return checked.data;
 }
 
-/** Errors: HttpError 400 if a body's field contradicts the path, such as `id`, whose `subject` is "id". */
+/** Errors: HttpError 400 if the body's `field` contradicts the path. `subject`: what the path names, for the message. */
 export function checkOfPath(
   field: string,
   given: string | null | undefined,

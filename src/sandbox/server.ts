@@ -99,13 +99,12 @@ function perform({ row, ids, headers, query, body }: Call, database: Database, a
     throw new HttpError(404, `There is no bank ${ids.BANK_ID}`);
   const content = row.body ? readBody(row.body, headers['content-type'], body) : undefined;
   const handle: (call: never) => unknown = handlers[row.id];
-  // `handlers` binds each handler to its row, and the lines above made the call from that row; TypeScript
-  // cannot follow the two through a loop over all rows.
+  // The handler and the call belong to the same row. TypeScript cannot see this, because `row` may be any of them.
   const result = handle({ ids, body: content, caller, database, at } as never);
   return row.envelope === null ? result : { [row.envelope]: result };
 }
 
-/** Runs the work. A refusal has its status; any other failure is a defect of the sandbox and answers 500. */
+/** Runs the work. An HttpError becomes an answer with its status; any other error is a defect, and becomes a 500. */
 async function answerOf(work: () => unknown): Promise<Answer> {
   try {
     return { status: 200, json: writeExactJson(await work()) };

@@ -10,10 +10,12 @@ import { ensureCounterparty, outcomes, type Payee } from './payee.ts';
 import { accountOf, accounts } from './records/account.ts';
 import { HttpError } from './request-checks.ts';
 
-/** By account id. A transfer within the bank has one transaction id, and a record for each of the two accounts. */
+/**
+ * The transactions by account id. A transfer within the bank has one transaction id, and a record for each of the two accounts.
+ */
 export const transactions = childTable<Transaction>();
 
-/** By account id. */
+/** The transaction requests by account id. */
 export const transactionRequests = childTable<TransactionRequest>();
 
 /** A transaction as a statement lists it. */
@@ -24,9 +26,9 @@ interface StatementLine {
 }
 
 /**
- * No operation lists an account's transactions, so one that no transaction request names could be found only by its id.
- * A statement is a monthly transaction request made by the bank, which names the transactions that no other request of
- * the account names: incoming money, card payments, transfers by make-transaction.
+ * Adds transactions to the statements of their months. No operation lists an account's transactions, so clients find them
+ * through transaction requests. A statement is a monthly transaction request that the bank makes. It names the transactions
+ * that no other request of the account names: incoming money, card payments, transfers by make-transaction.
  */
 export function addToStatement(
   database: Database,
@@ -52,8 +54,8 @@ export function addToStatement(
 }
 
 /**
- * A transaction request's `resource_url`. No operation reads a single one: the link leads to the account's
- * list, and says which of them it is.
+ * A transaction request's `resource_url`. No operation reads a single request, so this is the address of the account's list,
+ * with the request's id after `#`.
  */
 export function requestUrl(accountId: string, requestId: string): string {
   return `/v1/api/banks/${bankId}/accounts/${encodeURIComponent(accountId)}/owner/transaction-requests#${requestId}`;
@@ -151,9 +153,9 @@ function book(
 }
 
 /**
- * Makes a transfer: a transaction and a counterparty for the account that pays, and for the payee if that is an account
- * of this bank; and both balances, if it is completed. The payee's statement names the transaction. So does the payer's
- * with `isListed`, for a transfer that no request names.
+ * Makes a transfer. The account that pays gets a transaction and a counterparty. So does the payee, if the transfer is
+ * completed and the payee is an account of this bank. A completed transfer changes the balances. The payee's statement names
+ * the transaction. With `isListed`, the payer's statement does too, because no request names it.
  * Errors: HttpError 400 if the funds do not suffice.
  */
 export function transfer(

@@ -4,17 +4,18 @@ import { withoutHeadOffice } from '../bank/ids.ts';
 import type { Account } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 
-/** The contents of the lists of getAccountsScope. Each list is identified by its path. */
+/** Reads the accounts in the lists of getAccountsScope. A list is identified by its path. */
 
 export const scope = z.enum(['permissions', 'views']).optional();
 
-/** Whether a code in a record is that of a bank. */
+/** Whether a bank code in a record means this bank. */
 export const isCodeOf = (bankId: string, code: unknown): boolean =>
   typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
 
 /**
- * The ids of the accounts in a list. An only entry without an id has the path's. An account with another bank's code is an account
- * there, unless no entry has this bank's: its code in records then differs from the one in paths.
+ * The ids of the accounts in a list. A single entry without an id has the id in the path. An entry with another bank's code is
+ * an account at that bank. But if no entry has this bank's code, the codes in records differ from those in paths, and are
+ * ignored.
  */
 export function accountsIn(list: readonly Account[], { bankId, accountId }: ViewIds) {
   const namesBank = ({ bank_id }: Account) => isCodeOf(bankId, bank_id);
@@ -27,7 +28,7 @@ export function accountsIn(list: readonly Account[], { bankId, accountId }: View
   };
 }
 
-/** The only account of a list, whatever its id; null if there are several. Errors: the one in the place of its id. */
+/** The account of a list with a single entry, whatever its id; null for any other list. Errors: the error in place of its id. */
 export function onlyAccount(accounts: readonly Account[]): Account | null {
   const [only] = accounts;
   if (only === undefined || accounts.length > 1) return null;

@@ -4,7 +4,7 @@ import { builder } from './builder.ts';
 import { findCounterparty } from './counterparties.ts';
 import { OtherAccount } from './other-account.ts';
 
-/** An account to which another record refers. Missing ids are those of that record. */
+/** An account to which another record refers. Ids that the reference lacks are those of that record. */
 export const AccountRef = builder.bankPart(accountRef);
 
 builder.objectFields(AccountRef, (t) => ({

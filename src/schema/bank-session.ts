@@ -75,15 +75,15 @@ export class BankSession implements LoaderSession {
     this.observer = options.observer ?? null;
   }
 
-  /** Do not keep the result, because a write replaces the loaders. */
+  /** The loaders of the operation. Do not keep them: a write replaces them. */
   get loaders(): Loaders {
     this.#loaders ??= createLoaders(this);
     return this.#loaders;
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed. Calls for a record that does not exist must not use up the
-   * calls of existing records, so half of the calls are reserved for these.
+   * Whether calls may be made before it is known that they are needed, as for a record that may not exist. Half of the
+   * operation's calls are reserved for records that do exist.
    */
   get hasEarlyCalls(): boolean {
     return this.#calls * 2 < this.#limits.restCalls;
@@ -112,7 +112,7 @@ export class BankSession implements LoaderSession {
     this.bank.noteDrift(drift);
   }
 
-  /** Errors: CALL_BUDGET_EXCEEDED if the operation made all its calls before its payment, which then is not sent. */
+  /** Called before a payment. Errors: CALL_BUDGET_EXCEEDED if the operation has made all its calls; do not send the payment then. */
   checkPayment(operation: Operation): void {
     const { restCalls } = this.#limits;
     if (this.#calls >= restCalls)
@@ -130,7 +130,7 @@ export class BankSession implements LoaderSession {
   }
 
   /**
-   * Calls a write. Whatever its outcome, later reads are made again.
+   * Makes a write. Whatever its outcome, records are read again afterwards.
    * Errors: BankqlError, as from BankClient.write; CALL_BUDGET_EXCEEDED if the call was not made.
    */
   async write<T extends Operation & { readonly kind: 'write' }>(
@@ -162,8 +162,8 @@ export class BankSession implements LoaderSession {
    * Reads a record and writes it; the writes of one record run one after the other (BankClient.update). `bodyOf` reads the
    * record, bypassing every cache and keeping all digits, and returns the body. It is called again if another update changed
    * the record in the meantime; both reads count as one call.
-   * Errors: those of `bodyOf`, `write` and BankClient.update; after CONFLICT, later reads are made again, since what was read
-   * before is outdated. Errors that the write would fail with in any case come before the read.
+   * Errors: those of `bodyOf`, `write` and BankClient.update. After CONFLICT, earlier reads are discarded, because they are
+   *         outdated. Errors that do not depend on the record, such as MISSING_CREDENTIALS, come before the read.
    */
   async update<T extends Operation & { readonly kind: 'write' }>(
     record: string,
@@ -197,7 +197,7 @@ export class BankSession implements LoaderSession {
     }
   }
 
-  /** Counts a read when it is asked for, before its batch: early reads are those of the same moment. */
+  /** Counts a read when it is requested, and not when its batch begins, so that `hasEarlyCalls` takes it into account at once. */
   admit(operation: Operation): Error | null {
     if (operation.audience === 'caller') this.#isPublic = false;
     return this.#calls++ < this.#limits.restCalls ? null : this.#tooManyCalls(operation);

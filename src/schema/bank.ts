@@ -1,7 +1,7 @@
 import { record } from '../contract/record.ts';
 import { builder } from './builder.ts';
 
-/** A bank has no record to read: it is its code. The files of the records add the fields that lead to them. */
+/** A bank is only its code: no operation reads a record of it. The files of other types add the fields that lead to them. */
 const bank = record('Bank', 'A bank, through which all its data is read.', {});
 
 export const Bank = builder.bankRef(bank, { key: ['bankId'] });

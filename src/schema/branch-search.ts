@@ -50,7 +50,7 @@ function distanceOf({ location }: Branch, from: Coordinates): number | null {
   return distanceKm(from, { latitude, longitude });
 }
 
-/** The distance of an entry of a list from the place that its search names; null without one. Errors: as distanceOf; the entry's. */
+/** The distance of a list's entry from `near`; null without `near`. Errors: those of distanceOf; the error in place of the entry. */
 export const distanceTo = (near: Near, entry: { readonly record: Branch } | Error): number | null =>
   near ? distanceOf(unwrap(entry).record, near) : null;
 

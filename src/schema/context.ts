@@ -30,7 +30,7 @@ export interface ReadContext {
   readonly credentials: Credentials;
 }
 
-/** Defaults of arguments. The ids in it have been checked. */
+/** Defaults of arguments. Their ids have been checked. */
 export interface Defaults {
   /** The configured bank; null if no bank is configured. */
   readonly bankId: string | null;
@@ -43,7 +43,7 @@ export interface Defaults {
   readonly viewer?: ViewerTemplates | undefined;
 }
 
-/** The description of an input for the bank. */
+/** The description of an input field for a bank's code. */
 export const bankIdDescription = 'The code of the bank; the configured one if it is left out.';
 
 /**
@@ -61,6 +61,6 @@ export function bankIdOr(defaults: Defaults, bankId: string | null | undefined):
 export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined): string =>
   viewId == null ? defaults.viewId : restId('viewId', viewId);
 
-/** The configured id with the name; undefined if there is none. Errors: BAD_USER_INPUT without a configured bank. */
+/** The configured default of the id with this name; undefined if there is none. Errors: BAD_USER_INPUT without a configured bank. */
 export const defaultId = (name: string, defaults: Defaults): string | undefined =>
   name === 'bankId' ? bankIdOr(defaults, null) : name === 'viewId' ? defaults.viewId : undefined;

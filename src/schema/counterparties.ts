@@ -22,7 +22,7 @@ import { shownId } from './plugin/list-item.ts';
 import { omitNullish } from './request-body.ts';
 import { containsFolded, foldSearch } from './text-search.ts';
 
-/** Which counterparty is meant, and whom it pays. */
+/** Searches of counterparties, and the payee that a counterparty stands for. */
 
 const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description: 'Selects counterparties.',
@@ -80,7 +80,7 @@ export function loadOtherAccounts(
 
 /** Selects the entries whose holder's name or IBAN contains a folded text. */
 function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
-  // A text of white space alone finds no IBAN: without its white space it is empty, and every IBAN contains the empty text.
+  // A text of white space alone finds no IBAN: trimmed, it is empty, and every IBAN contains the empty text.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
     (isObject(holder) && containsFolded(holder.name, text)) ||
@@ -110,7 +110,7 @@ export function findOtherAccount(
 type CounterpartyIds = ViewIds & { readonly otherAccountId: string };
 
 /**
- * The counterparty of the payer with the id of an account that its record names; null if none, or several, have it.
+ * Finds the payer's counterparty that has the id in a reference to an account; null if none, or several, have it.
  * Errors: those of getOtherAccounts.
  */
 export async function findCounterparty(
@@ -136,7 +136,7 @@ function withNumber(list: readonly OtherAccountRecord[], name: string): readonly
     byNumber: Map.groupBy(list, ({ number }) => number),
   }));
   const iban = compactIban(name);
-  // Nothing is no number: neither an empty one nor a missing one.
+  // An empty text finds neither an empty number nor a missing one.
   return (iban && byIban.get(iban)) || (name && byNumber.get(name)) || [];
 }
 
@@ -169,7 +169,7 @@ export function payeeOf(other: ReadOtherAccount, context: ReadContext): null | P
   });
 }
 
-/** The code of a counterparty's bank; null if the record has none, or two banks. Errors: BANK_BAD_RESPONSE. */
+/** The code of a counterparty's bank; null if the record names no bank, or two. Errors: BANK_BAD_RESPONSE. */
 function bankCodeOf({ bankId, record }: ReadOtherAccount): string | null {
   const [bank, bic] = [unwrap(record.bank), unwrap(record.swift_bic)];
   if (!bic) return isCodeOf(bankId, bank) ? bankId : null;
@@ -177,9 +177,9 @@ function bankCodeOf({ bankId, record }: ReadOtherAccount): string | null {
   return isCodeOf(bankId, bank) ? null : bic;
 }
 
-/** Whether the input of a payment takes an id. */
+/** Whether an id is valid in the input of a payment. */
 const isTaken = (id: string): boolean => nullOnError(() => restId('to', id)) !== null;
 
-/** The account of this bank behind a counterparty; null if it has none. */
+/** The account at this bank that a counterparty stands for; null if the counterparty is not at this bank. */
 export const linkedAccountOf = ({ bankId, record: { bank, swift_bic, id } }: ReadOtherAccount) =>
   [bank, swift_bic].some((code) => isCodeOf(bankId, code)) ? { accountId: id } : null;

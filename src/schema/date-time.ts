@@ -2,7 +2,7 @@
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)(?:(Z|[+-]\d\d:\d\d)|[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:\s?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?:\[[^![\]]+\])*)?)?$/i;
 
-/** RFC 3339 has years of four digits, but an offset may exceed them: 9999-12-31T23:59:59-05:00 is in the year 10000. */
+/** The range in RFC 3339, whose years have four digits. An offset may lead beyond it: 9999-12-31T23:59:59-05:00 is in the year 10000. */
 const firstTime = Date.parse('0000-01-01T00:00:00Z');
 const lastTime = Date.parse('9999-12-31T23:59:59.999Z');
 

@@ -23,7 +23,7 @@ interface KnownTransaction {
   readonly at: number | null;
 }
 
-/** From `since` on, and before `until`. */
+/** A period, which includes `since` and excludes `until`. */
 interface Period {
   readonly since?: Date | null | undefined;
   readonly until?: Date | null | undefined;
@@ -63,7 +63,7 @@ function collect(
     return (transactionIdsOf(request) ?? []).map((transactionId) => ({ transactionId, at }));
   });
   const lastFirst = named.toReversed();
-  // If several entries have one id, use the own payment; if there is none, use the request that named the id first.
+  // If several entries have one id, one of the caller's payments is used; without any, the request that named the id first.
   const known = new Map([...lastFirst, ...paid].map((entry) => [entry.transactionId, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
   // NaN is neither before nor after any time.

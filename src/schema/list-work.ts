@@ -8,7 +8,7 @@ interface ListWorkOptions extends SlicedOperation {
 
 const sources = new WeakMap<object, object>();
 
-/** The bank's list from which a list was selected: it decides what identifies an entry of that one too. */
+/** The bank's list from which a list was selected. It decides, for both lists, whether an id or the content identifies an entry. */
 export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 /**
@@ -32,7 +32,7 @@ export class ListWork {
     return this.shared(list, name, () => this.run(list.length, work));
   }
 
-  /** Entries of the bank's list, found by work that `name` identifies: what identifies an entry in the bank's list does so here. */
+  /** Selects entries of the bank's list by work that `name` identifies. An entry is identified as in the bank's list. */
   select<Item>(list: readonly Item[], name: readonly unknown[], work: () => Item[]): Promise<Item[]> {
     return this.once(list, JSON.stringify(name), () => {
       const selected = work();

@@ -11,7 +11,7 @@ import { type Edge, notACursor } from './plugin/page.ts';
 
 /** A caller's own payments, newest first, in pages that the payment store reads. */
 
-/** The maximum size of a page, which is also its default, and the maximum of `totalCount`. */
+/** The maximum and the default size of a page, and the maximum of `totalCount`. */
 const maxPage = 100;
 const defaultPage = 20;
 const maxCount = 1000;
@@ -42,8 +42,8 @@ const cursorOf = ({ createdAt, id }: PaymentRecord): string =>
 const cursorParts = z.tuple([z.int(), z.string()]);
 
 /**
- * The place of a cursor; an empty cursor is none, as in other lists (checkPage). Another caller's cursor is accepted: it is a place
- * in this caller's own list. Errors: BAD_USER_INPUT if the text is no cursor.
+ * The position that a cursor names. An empty cursor names none, as in other lists (checkPage). Another caller's cursor is
+ * accepted: it only names a position in this caller's own list. Errors: BAD_USER_INPUT if the text is no cursor.
  */
 function placeAt(name: 'after' | 'before', cursor: string | null | undefined): Place | undefined {
   if (!cursor) return undefined;
@@ -115,7 +115,7 @@ export const searchPayments = (
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
-    // Waits for its turn before the search, because records that wait afterwards would fill the memory.
+    // Waits for a slice of time before the search, because records that wait after it would fill the memory.
     context.lists.run(1, () =>
       context.payments.search(context.credentials, {
         newestFirst: true,

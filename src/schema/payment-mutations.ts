@@ -79,7 +79,7 @@ function transferOf(input: MakeTransactionInput, defaults: Defaults) {
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
 
-/** The call of a request for a transaction. Errors: BAD_USER_INPUT. */
+/** The ids and the body with which the bank is asked for a transaction. Errors: BAD_USER_INPUT. */
 function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
@@ -98,7 +98,7 @@ function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   return { ids, body };
 }
 
-/** An error as data: the executor treats an Error as a failure of the field. */
+/** An error as data. It is no Error, which the executor would treat as a failure of the field. */
 type ErrorAsData = Pick<BankqlError, 'code' | 'message' | 'extensions'>;
 
 /** The result of an attempt to pay, for the payloads. */
@@ -121,7 +121,7 @@ async function paymentOf(
 ): Promise<PaymentRecord | null> {
   if (record !== null || trackId === null) return record;
   const found = await payments.find(credentials, idempotencyKey);
-  // A key that became free again may belong to another payment.
+  // If the key became free again, another payment may have it by now.
   return found?.trackId === trackId ? found : null;
 }
 
@@ -190,7 +190,6 @@ async function payloadOf(
   info: GraphQLResolveInfo,
   send: () => Promise<Omit<PaymentPayload, 'idempotencyKey' | 'userErrors'>>,
 ): Promise<PaymentPayload> {
-  // The deadline of the payload's reads starts here, because the payment took a part of the operation's time.
   const { session } = context;
   try {
     session.checkPayment(operation);

@@ -35,7 +35,7 @@ interface RecordUpdate {
   /** The ids in the paths of the operations. */
   readonly ids: Ids;
   readonly input: Values;
-  /** The body's changes, from the record that was read. Errors: BAD_USER_INPUT. */
+  /** Makes the changes of the body, given the record that was read. Errors: BAD_USER_INPUT. */
   readonly changes: (record: Values) => object;
 }
 
@@ -81,8 +81,9 @@ function otherId(record: Values, { ref, ids }: RecordUpdate): string | null {
 }
 
 /**
- * Some banks accept other ids in paths. A read shows their answer under the requested id, but its own id is written back. An answer
- * whose members are all optional may not be a record at all, but an error with status 200, for example.
+ * Refuses a record that must not be written back. Some banks accept other ids in paths: a read shows such a record under the
+ * requested id, but a write would contain its own id. An answer may also be no record at all, because all members are optional:
+ * it may be an error with status 200.
  * Errors: BANK_BAD_RESPONSE, also if any part of the record breaks the contract.
  */
 function checkRecord(record: Values, update: RecordUpdate): void {

@@ -20,7 +20,7 @@ export const versionOf = (shape: z.ZodObject, record: object): string =>
     return hash([JSON.stringify(members, (_key, value) => value ?? undefined)]);
   });
 
-/** The record with a list in the place of each only entry that its shape has in a list. */
+/** The record with a list wherever the bank wrote the only entry of a list instead of the list. */
 const withLists = (shape: z.ZodObject, record: object): object => ({
   ...record,
   ...Object.fromEntries(

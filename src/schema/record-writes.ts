@@ -36,7 +36,7 @@ interface Update<T extends BankTypes, Write extends WriteOperation> extends Muta
   readonly description?: string;
   /** The part of the record that can be changed; by default the whole record. */
   readonly part?: string;
-  /** The body's changes, from those of the input and the record that was read. Errors: BAD_USER_INPUT. */
+  /** Makes the body's changes, given the input's changes and the record that was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (
     changes: Changes<z.infer<Write['body']>>,
     read: T['Item'],

@@ -59,8 +59,8 @@ function onlyEntry(value: unknown, name: string): string {
 }
 
 /**
- * Finds why a member of a body is cleared: the path in the changes that is null, such as `balance.amount`. The member is named by its
- * path in REST. Null if the changes do not name the member, or give it a value.
+ * Finds out whether the changes clear a member of the body, which is given by its path in REST. Returns the path in the changes
+ * that is null, such as `balance.amount`; null if the changes do not clear the member.
  */
 export function clearedBy(
   record: z.ZodObject,

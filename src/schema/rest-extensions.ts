@@ -85,7 +85,7 @@ function readsOf(type: GraphQLNamedType, field: Field, schema: GraphQLSchema): r
   const lists = reads.filter(({ envelope }) => envelope !== null);
   const [first, second] = entry === type ? [singles, lists] : [lists, singles];
   const found = first.length > 0 ? first : second;
-  // If a GET has the whole list, the POST is for what a filter selects.
+  // If a GET reads the whole list, the POST is used only with a filter.
   const [whole, query] = ['GET', 'POST'].map((method) => found.filter((row) => row.method === method));
   const isFiltered = whole?.length === 0 || field.args.some(({ name }) => name === 'filter');
   return [...(whole ?? []), ...((isFiltered && query) || [])].map(({ id }) => id);

@@ -31,7 +31,7 @@ export const claimsOf = (template: string): readonly string[] =>
     .filter(isClaim)
     .map((name) => name.slice(claimPrefix.length));
 
-/** Returns a valid template. Errors: an Error whose message is the remedy. */
+/** Checks a template, and returns it. Errors: an Error whose message says how to correct it. */
 export function validateViewerTemplate(template: string): string {
   const filled = template.replace(placeholders, (text, name: string) => {
     if (isCredential(name) || isClaim(name)) return 'x';

@@ -23,7 +23,7 @@ import { Transaction } from './transaction.ts';
 /** The members of the metadata have the same names in REST. */
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 
-/** One row for each record that the bank lets be written: its `put…` mutation, its `update…` mutation, and what is special. */
+/** Each call makes the `put…` and the `update…` mutation of a record that the bank allows to be written, with its special rules. */
 
 defineWrites(Branch, putBranchID);
 
@@ -33,7 +33,7 @@ defineWrites(Product, putProduct, {
   put: {
     // The path contains only the bank: the product's id is in the answer or in the body.
     names: ['bankId'],
-    // The contract gives the body one bank (`isOnlyEntry`).
+    // The bank's PUT takes one bank, and not a list (`isOnlyEntry`).
     body: (body, { bankId }) => Object.assign({ bank_id: bankId }, body),
     written: ({ bankId }, answer, body) => {
       const productId = itemId(answer ?? {}) ?? body.id ?? null;

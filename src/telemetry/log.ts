@@ -10,8 +10,8 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 const nothing = {};
 
 /**
- * The options of every line of the log: each line names its request, and describes an error without its additional
- * properties. `secrets` are the operator's; these and the request's secrets are redacted in error messages.
+ * The options of pino. Each line has the id of its request. An error is logged without its additional properties. Its message
+ * is redacted: neither `secrets`, which are the operator's, nor the request's secrets appear in it.
  */
 export function logOptions(level: string, secrets: readonly string[] = []): LoggerOptions {
   return {
@@ -57,7 +57,7 @@ export function errorLocation(error: unknown): ErrorLocation {
   };
 }
 
-/** A name of bankql's or of a library's; null for any other value. */
+/** The value if it can be the name or the code of an error; null otherwise, because it may be a text of the request. */
 const word = (value: unknown): string | null =>
   typeof value === 'string' && /^[\w.-]{1,60}$/.test(value) ? value : null;
 

@@ -26,8 +26,8 @@ const idsOf = (kind: Operation['kind']) =>
   Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
 /**
- * The maximum number of different unknown answers to payments that are logged, and the maximum number of their codes that become
- * a label.
+ * The maximum number of different answers to payments that are logged because bankql does not understand them. Also the maximum
+ * number of their codes that become a label.
  */
 const maxUnknownAnswers = 100;
 
@@ -155,7 +155,7 @@ export function createTelemetry(
           milliseconds / 1000,
         );
       const activity = currentActivity();
-      // A call without a connection was not sent.
+      // These calls were refused before they had a connection, so they were not sent.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
@@ -172,8 +172,8 @@ export function createTelemetry(
       logger.warn(drift, 'the bank drifts from the specification');
     },
     /**
-     * An unknown answer is counted each time. It is logged once for each combination of member names and text of the bank,
-     * whatever digits the text contains.
+     * Counts each unknown answer. It is logged once for each combination of member names and text; texts that differ only in
+     * their digits count as one.
      */
     onUnknownAnswer(answer: StrangeAnswer) {
       const { operation, status, names, text } = answer;
@@ -246,7 +246,7 @@ export function createTelemetry(
       if (payment.why !== undefined) refusedPayments.inc({ why: payment.why });
       logFailedPayment(logger, payment);
     },
-    /** Reads the store's counts when metrics are read; a gauge has no value if they are unknown then. */
+    /** Reads the store's counts with each scrape. Gauges that need them have no value while the store does not answer. */
     watchStore(store: Pick<PaymentStore, 'count' | 'loss' | 'unwritten'>) {
       let counting: Promise<RowCounts | null> | null = null;
       /**
@@ -267,7 +267,7 @@ export function createTelemetry(
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
           await recentCounts();
-          // A loss may be noticed without a call of the store, at a new connection.
+          // A loss of records may be noticed at a new connection, without a call of the store.
           return isStoreAway || store.loss !== null ? 0 : 1;
         },
         [],
@@ -333,8 +333,8 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status !== null && (status >= 500 || gatewayErrors.has(status)));
-  // While a breaker is open, each request causes refused calls, so they are not logged as warnings; the opening itself is one
-  // line.
+  // While a breaker is open, each request causes refused calls. They are not logged as warnings, because the opening of the
+  // breaker was.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (!logger.isLevelEnabled(level)) return;
@@ -364,7 +364,9 @@ const storeEvents: Readonly<
   ],
 };
 
-/** The number of used connections of BANK_CONNECTIONS, read with each scrape; 0 for a bank operation that was not called yet. */
+/**
+ * Adds metrics of the bank's connections (BANK_CONNECTIONS): how many are used, and how many calls wait or had to wait for one.
+ */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
   const { readGauge, readCounter } = metricsIn(registry);
   const each = (amount: 'taken' | 'waiting') => () =>

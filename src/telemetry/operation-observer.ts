@@ -24,7 +24,7 @@ interface OperationObserverOptions {
   readonly logsTexts?: boolean;
 }
 
-/** Observes requests for the given receivers. Without receivers, it does nothing. */
+/** Reports each request for GraphQL to the log, the metrics and the traces. It does nothing if all three are off. */
 export function createOperationObserver({
   logger,
   callerHash,
@@ -117,8 +117,8 @@ const maxCallers = 10_000;
 type CallerHash = (credentials: Credentials | null) => string | null;
 
 /**
- * Hashes of callers that are the same as in the records of payments, so that `payments list` leads from one to the other.
- * A store in memory makes a new secret at each start, so the hashes differ from one process to the next.
+ * Hashes callers as the records of payments do, so that an operator can match lines of the log with `payments list`. A store in
+ * memory makes a new secret at each start, so the hashes differ from one process to the next.
  */
 export function createCallerHashes(secret: () => string): CallerHash {
   const hashes = new LRUCache<string, string>({ max: maxCallers });
@@ -197,8 +197,8 @@ export function createGraphQLMetrics(
 const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
 
 /**
- * An error with a plugin's own code counts as the client's fault: the plugin refuses the request on purpose, and its failures are
- * INTERNAL.
+ * A code that is not bankql's is a plugin's own. The plugin refuses the request on purpose, so the fault is the client's. If a
+ * plugin fails, the code is INTERNAL.
  */
 const faultOf = (codes: readonly string[]): Fault | 'none' => {
   if (codes.length === 0) return 'none';
@@ -219,7 +219,7 @@ function createLabel(): (name: string) => string {
   };
 }
 
-/** The label of an operation in metrics: its name if the document is persisted. */
+/** The label of an operation in metrics: its name if the document is persisted, otherwise `other`. */
 export function createOperationLabel(): (
   operation: Pick<ObservedOperation, 'name' | 'apps'> | null,
 ) => string {

@@ -151,7 +151,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
   };
 }
 
-/** The sampler of OTEL_TRACES_SAMPLER, which this SDK does not read. Like other SDKs, it takes the default for an unknown one. */
+/** The sampler that OTEL_TRACES_SAMPLER names, which this SDK does not read. An unknown name means the default. */
 function samplerOf({ OTEL_TRACES_SAMPLER = '', OTEL_TRACES_SAMPLER_ARG = '1' }: Variables): Sampler {
   const share = Number(OTEL_TRACES_SAMPLER_ARG.trim() || '1');
   const roots = new Map<string, Sampler>([

@@ -124,13 +124,13 @@ describe('a payment', () => {
     const ask = async (wrong: object) =>
       questionIn(await call(agents.url, 'Pay', { input: { ...input(), ...wrong } })).split('\n');
     for (const [description, shown] of [
-      // Fonts show nothing, a blank, or a box.
+      // Fonts show these characters as nothing, as a blank, or as a box.
       [
         'a\u3164b\u115F\uFE0F\u034F\u2800\u{E0100}\uE000',
         'a\\u{3164}b\\u{115f}\\u{fe0f}\\u{34f}\\u{2800}\\u{e0100}\\u{e000}',
       ],
       ['rent\u201D To: \uFF02x\u2033', 'rent\\\u201D To: \\\uFF02x\\\u2033'],
-      // Many blanks would push the rest into another line of a narrow form.
+      // Many blanks would push the rest of the text into another line of a narrow form.
       ['rent   To', 'rent \\u{20}\\u{20}To'],
       [
         '\u0336\u0336 e\u0301 e\u0301\u0302\u0303\u0304',
@@ -254,7 +254,7 @@ describe('nothing is sent', () => {
     await using agents = await startAgents({ store: lossy });
     const given = { input: input() };
     const asked = await call(agents.url, 'Pay', given);
-    // A store that lost records may still contain some.
+    // A store that has lost records may still contain some of them.
     const other = { input: input('1') };
     await agree(agents.url, 'Pay', other, await call(agents.url, 'Pay', other));
     loss = 'another server';
@@ -346,7 +346,7 @@ describe('an equal payment', () => {
 
   test('may be the one whose record is damaged: a new one is refused', async () => {
     const store = createMemoryStore({ retentionMs: 86_400_000 });
-    // What is known of a damaged record (payment-rows.ts).
+    // The values that are still known of a damaged record (payment-rows.ts).
     const unknown = { bankId: '', toBankId: null, currency: null, amount: null, idempotencyKey: '' };
     const search: typeof store.search = async (...asked) =>
       (await store.search(...asked)).map((each) => ({

@@ -394,7 +394,7 @@ describe('a folder', () => {
     );
     using folder = documentsFolder({ 'a.graphql': 'query B { __typename } query A { __typename }' });
     writeFileSync(join(folder.path, 'README.md'), '# Tools');
-    // Of editors and of macOS.
+    // Hidden files of editors and of macOS.
     for (const hidden of ['.#a.graphql', '._a.graphql', '.graphql'])
       writeFileSync(join(folder.path, hidden), '\0');
     const { byName } = await load(folder.path);

@@ -95,7 +95,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
       STATE_URL: `postgres://me@db.example/bankql?sslcert=${cert}&sslkey=${key}`,
     });
     expect((await check(store(rsa.key))).errors).toBe(
-      'STATE_URL cannot be used: a file of it cannot be used: the key is not that of the certificate.\n',
+      'STATE_URL cannot be used: a file that it names cannot be used: the key is not that of the certificate.\n',
     );
     expect((await check(store(files.key ?? ''))).errors).toBe('');
   });
@@ -122,7 +122,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
       await expect(authority('utf16.pem', content)).rejects.toThrow(
         /^BANK_TLS_CA=.*utf16\.pem cannot be used: it is in UTF-16 or DER/,
       );
-    // OpenSSL would trust only the first certificate, or none.
+    // Of each of these texts, OpenSSL would trust only the first certificate, or none.
     for (const content of [pem.replaceAll(/^/gm, ' '), `${pem} ${pem}`, pem + pem.slice(0, 60)])
       await expect(authority('skipped.pem', content)).rejects.toThrow(/^BANK_TLS_CA cannot be used: /);
   });

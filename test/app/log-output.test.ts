@@ -170,7 +170,7 @@ describe('a reader that has stopped', () => {
       }
     let text = '';
     for (let part = '.'; part !== ''; text += part) {
-      // The pipe has space for a part of the waiting lines, and both outputs write.
+      // Each turn makes space in the pipe for a part of the waiting lines, and lets both outputs write.
       part = pipe.read(2 * 4096);
       for (const { write } of outputs) if (text.length + part.length < 80_000) write();
     }

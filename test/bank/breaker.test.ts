@@ -47,7 +47,7 @@ function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   return { client, told, reasons };
 }
 
-/** A bank that behaves in this way, with such a client. Both end with the test. */
+/** A bank with this behaviour, and a client of it with breakers. Both end with the test. */
 async function start(act: Act, options: Partial<BankOptions> = {}) {
   const bank = await startFaultyBank(act);
   const made = clientOf(bank, options);
@@ -128,11 +128,11 @@ describe('a breaker opens, for its operation only, where the bank', () => {
 });
 
 describe('a breaker opens where the bank answers slowly', () => {
-  // The tests set the clock, so a call is slow only if a test says so, whatever the machine does.
+  // The deadlines are longer than any machine needs. The tests set the clock, so a call is slow only if a test makes it slow.
   const patient = { timeoutMs: 600_000, paymentTimeoutMs: 600_000 };
   const slowCallMs = 0.8 * patient.timeoutMs;
 
-  /** Answers this number of calls at once, after this time. */
+  /** Holds this number of calls, lets this time pass, and then answers all of them. */
   function togetherAfter(milliseconds: number, count: number, status: number, body: string): Act {
     const held: Socket[] = [];
     return (socket) => {
@@ -280,7 +280,7 @@ describe('an open breaker', () => {
     bank.behave(reply(200, read.reply));
     expect(await ask(read, client)).toEqual(['good']);
     expect(told.at(-1)).toBe('getCustomer closes');
-    // Earlier failures do not count any more.
+    // Earlier failures of the bank do not count any more.
     bank.behave(reply(503, '{}'));
     await ask(read, client, 5);
     expect(told.at(-1)).toBe('getCustomer closes');
@@ -302,7 +302,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
   ])('of %s', async (_, sample) => {
     const { bank, client, told } = await start(reply(503, '{}'));
     await open(sample, client);
-    // payments.ts interprets a payment's answer; the breaker treats it as a write's.
+    // payments.ts interprets the answer to a payment; to the breaker, it is like the answer to a write.
     expect(told).toEqual([`${sample.operation.id} opens`]);
     const before = bank.connections();
     const failure = await sample.run(client).catch((error: unknown) => error);

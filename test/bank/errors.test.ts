@@ -97,7 +97,7 @@ describe('what the bank says', () => {
     }
   });
 
-  // The part that is cut off may be pages of white space, and a secret may be 25 times as long as its replacement.
+  // A text is cut at 10,000 characters before its white space is removed, so the text at the cut may be shown.
   test('does not reveal a part of a credential at the cut', async () => {
     const { subscriptionKey } = canaries;
     for (const at of [10_000 - subscriptionKey.length, 10_000 - 20, 10_000 - 12, 10_000 - 1, 10_000]) {

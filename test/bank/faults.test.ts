@@ -16,7 +16,7 @@ import {
 import { inTimeMs } from '../support/in-time.ts';
 import { type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-/** The deadline passes only if the bank waits for it. These tests then use a short one. */
+/** The deadlines are long, except in the tests in which the bank never answers. */
 const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
 const lateDeadlineMs = 400;
 

@@ -7,8 +7,8 @@ interface Asked extends GateEntry {
 }
 
 /**
- * A gate, and the results of the calls in order: the ids of those that entered, each with the caller for which it counts if
- * another caller asked, and of those that were refused, each with the caller that was refused.
+ * A gate, and what happened to its calls, in order: the id of each call that entered, with the caller for whom it counts if
+ * another caller asked; and the id of each call that was refused, with the refused caller.
  */
 function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
   const gate = new Gate({ max, maxWaiting });
@@ -133,7 +133,7 @@ describe('calls that wait', () => {
     ask('single');
     let turns = 0;
     for (; !entered.some((id) => id.startsWith('single')); turns++) leave();
-    // The single read of another caller waits for at most one turn of all others: 100 callers, without those in progress.
+    // While the single read waits, each of the 100 other callers gets at most one turn.
     expect(turns).toBeLessThanOrEqual(101);
     times(2001, leave);
     expect([entered.length, refused]).toEqual([2001, []]);

@@ -118,7 +118,7 @@ function thrownBy(work: () => unknown): BankqlError {
 }
 
 describe('the key of a read', () => {
-  /** Ids that look like parts of paths, and whose encodings could be mistaken for each other. */
+  /** Ids that look like parts of paths, and ids whose encodings could be mistaken for each other. */
   const id = fc.constantFrom(
     'a',
     'views',

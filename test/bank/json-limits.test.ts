@@ -54,7 +54,7 @@ describe('an answer that is long', () => {
 });
 
 test('values are counted as JSON has them, up to the last that may be', () => {
-  // A list before the values fills the limit, so that the remaining values decide.
+  // A list of numbers fills the limit up to the tested value, so that this value decides.
   const countOf = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
@@ -66,7 +66,7 @@ test('values are counted as JSON has them, up to the last that may be', () => {
       // The outer list, the filling list, and the comma between the filling list and the value.
       const fill = maxValues - countOf(value) - 3 + (isOver ? 1 : 0);
       const text = `[${listOf(fill + 1, '10')},${JSON.stringify(value, null, space)}]`;
-      // The body may stand anywhere in its memory.
+      // The body may begin at any offset of its memory.
       const body = Buffer.from(`${' '.repeat(space)}${text}`).subarray(space);
       expect(whatTakesTooLong(body)).toBe(isOver ? `more than ${maxValues} values` : null);
     }),

@@ -394,7 +394,7 @@ describe('a long answer', () => {
     const client = clientWith({ publicCacheTtlMs: 0, arrivingBytes: 1_000_000 });
     bank.otherwise(({ path }) => ({ body: path.endsWith('/branches') ? long('a') : { email: 'a@b' } }));
     await expect(read(client, {})).rejects.toMatchObject({ code: 'OVERLOADED' });
-    // The memory that it held is free again.
+    // The memory that the refused answer held is free again.
     const emails = Array.from({ length: 20 }, (_, n) =>
       readFrom(client, getCustomer, ofCustomer(alice, `${n}`)),
     );

@@ -119,7 +119,7 @@ describe('a read is made once, where the bank', () => {
     const { bank, client } = await connect(hang, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
     await quietFor(longestWaitMs);
-    // A busy machine may not even send it within the time.
+    // A busy machine may not even send the request within the time.
     expect(bank.requests.length).toBeLessThanOrEqual(1);
   });
 });
@@ -221,7 +221,7 @@ describe('the budget of second attempts', () => {
     for (let round = 0; round < 10; round++) await many(client, 20, 10 + 20 * round);
     const extra = bank.requests.length - 210;
     expect(extra).toBeLessThanOrEqual(10 + 21);
-    // The budget is used, too.
+    // Most of the retry budget is used.
     expect(extra).toBeGreaterThanOrEqual(10 + 15);
   });
 

@@ -25,7 +25,7 @@ fileWith('broken-apps/ios-4.1.json', manifest);
 fileWith('broken-apps/ios-4.2.json', JSON.stringify({ a: '{ gone }', b: '{' }));
 const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
-/** Null if the start succeeds, otherwise its error message. */
+/** The error message of a start; null if the start succeeds. */
 async function start(environment: Given): Promise<string | null> {
   try {
     const bankql = await startBankql({ environment });

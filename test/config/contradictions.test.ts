@@ -43,7 +43,7 @@ test.each<[Given, string]>([
   [{ BANK_KEEP_ALIVE: 'no' }, 'BANK_KEEP_ALIVE=no '],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL=loud '],
   [{ BANK_TIMEOUT_MS: '0' }, 'BANK_TIMEOUT_MS=0 '],
-  // An empty text is not a number, and unset means that no metrics are served.
+  // An empty text is not a number. Only without the variable are no metrics served.
   [{ METRICS_PORT: 'x' }, 'from 0 to 65535.'],
   [{ BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   [{ BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],

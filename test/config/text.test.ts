@@ -71,7 +71,7 @@ test.each<[Given, string]>([
   const message = refusal(environment);
   expect(message).toContain(part);
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
-  // The same holds for the list of settings.
+  // Nor does the list of settings contain such characters.
   expect(settingsIn(environment, new Map()).join('')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
 });
 

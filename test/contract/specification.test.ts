@@ -223,7 +223,7 @@ function bodyOut(words: string): { readonly envelope: string | null; readonly fi
 
 const authMarks = { required: 'A', optional: 'a', none: 'none' } as const;
 
-/** A shape of the code in the specification's terms; an amount's exact text is a number on the wire. */
+/** A shape of the code in the specification's terms. The exact text of an amount is a number on the wire. */
 function describeShape(shape: z.ZodType | z.core.$ZodType): Described {
   const bare = unwrap(shape);
   if (metaOf(bare).scalar === 'Decimal' || bare instanceof z.ZodNumber) return 'number';

@@ -19,7 +19,7 @@ import { startSandboxRecorder } from '../support/sandbox-recorder.ts';
 const checks = checksOf('views');
 const all = checks.length;
 
-/** The doctor's output for the bank at this address, and its exit code. */
+/** The output of the doctor for the bank at this address, and its exit code. */
 async function examine(
   baseUrl: string,
   given: { ids?: DoctorIds; credentials?: Credentials; accountScope?: string; timeoutMs?: number } = {},
@@ -52,7 +52,7 @@ async function examine(
   return { code, text, lines, of };
 }
 
-/** The answer of the bank instead of its own, or a change of its answer's text. */
+/** A reply in place of the bank's answer, or a function that changes the answer's text. */
 type Fault = Reply | 'reset' | 'hang' | ((text: string) => string);
 
 /** Examines a sandbox bank that spoils some answers, chosen by the ends of their paths. */
@@ -65,11 +65,11 @@ async function sandboxWith(faults: Readonly<Record<string, Fault>>, timeoutMs?: 
     const { body, ...rest } = await bank.forward(call);
     return { ...rest, body: fault(String(body)) };
   });
-  // Awaited, so that the bank is not closed before.
+  // The result is awaited here, so that the bank is not closed before.
   return await examine(bank.recorder.url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
-/** Numbers as strings, and objects in `views_available`: bankql accepts both. */
+/** A bank with numbers as strings, and with objects in `views_available`: bankql accepts both. */
 const drift = (text: string) =>
   JSON.stringify(
     JSON.parse(text, (key, value, { source }) => {

@@ -185,7 +185,7 @@ describe('examples/mobile-bff', () => {
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
-    // bob reached his limit above, perhaps a moment ago.
+    // Not as bob, who may have reached his limit in the test above a moment ago.
     test('a transfer of unknown outcome is shown in another tab, after its own was closed', async () => {
       const page = await open('carol');
       bankql.bank.recorder.otherwise(async (call) => {

@@ -10,7 +10,7 @@ import { schemaOf } from '../support/both-executors.ts';
 import { idleSlices } from '../support/idle-slices.ts';
 import { clock } from '../support/monotonic-clock.ts';
 
-/** The values that an execution counts, and its end if they exceed the budget. */
+/** The values that an execution counts, and how the execution ends if they exceed the budget. */
 
 let resolved = 0;
 let made = 0;
@@ -195,7 +195,7 @@ describe('while they take long', () => {
       for (const { errors } of await asked) expect(errors).toBeUndefined();
       expect(resolved).toBe(count * 300 * 27);
       expect(turns).toBeGreaterThanOrEqual(4);
-      // The unit of work is a list of three entries.
+      // The smallest unit of work is a list of three entries.
       expect(most).toBeLessThanOrEqual(60);
     },
   );

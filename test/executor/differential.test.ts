@@ -441,7 +441,7 @@ function withIds(payload: { incremental?: readonly { path?: unknown; data?: unkn
 const linesOf = (errors: Told): string[] =>
   (errors ?? []).map(({ message, path }) => `${path?.join('.')} ${message}`).sort();
 
-/** The fields of fragments come in the order of their delivery, so objects are compared without it. */
+/** The fields of fragments come in the order of their delivery, so objects are compared with their keys sorted. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

@@ -164,7 +164,7 @@ describe('arguments', () => {
       for (const other of objects.slice(at + 1))
         expect([...own].filter((args) => other.has(args))).toEqual([]);
     expect(rounds[2]).toEqual(rounds[0]);
-    // Both records of the list get the same object.
+    // In each round, the two records of the list get the same object.
     for (const [at, own] of objects.entries()) expect(own.size).toBe((rounds[at]?.length ?? 0) - 1);
   });
 

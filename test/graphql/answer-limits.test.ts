@@ -42,7 +42,7 @@ async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
   return { ...fixture, send, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() };
 }
 
-/** Branches of the bank of the branches of the bank …; `alias` is the name in the answer. */
+/** A query for the branches of the bank of the branches of the bank, and so on; `alias` is the bank's name in the answer. */
 const nested = (levels: number, alias = 'bank', leaf = 'name'): string =>
   levels === 0 ? leaf : `${alias}: bank { branches { nodes { ${nested(levels - 1, alias, leaf)} } } }`;
 

@@ -11,7 +11,7 @@ const operation = { caller: nobody };
 const chunksOf = async (value: unknown, chunkSize: number) =>
   (await jsonInSlices(value, 1e9, operation, chunkSize)) ?? [];
 
-/** Compares length and position first, because the difference of long texts would fill the screen. */
+/** Expects that the chunks together are the JSON that JSON.stringify makes. */
 async function expectSame(value: unknown, chunkSize: number): Promise<void> {
   const expected = JSON.stringify(value);
   const json = String(Buffer.concat(await chunksOf(value, chunkSize)));

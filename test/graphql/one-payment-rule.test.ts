@@ -136,9 +136,7 @@ describe('effects of mutations', () => {
     },
   };
 
-  /**
-   * The statement of an answer without data about a payment that failed. A client that reads that the key is free may pay again.
-   */
+  /** What an answer without data says about a payment that failed. If it says that the key is free, a client may pay again. */
 
   async function toldAfter(error: Error) {
     const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });

@@ -5,7 +5,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { bearerToken } from '../../src/http/auth/jwt.ts';
 
-/** However a caller writes its credentials, it is counted as one caller, and not as another. */
+/** A caller counts as one caller, however it writes its credentials, and never as another caller. */
 
 const value = fc.constantFrom('a', 'b', 'a b', 'A', '%61', 'a\n', '', 'x'.repeat(256), 'ö');
 const named = (name: string) =>

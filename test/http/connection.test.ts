@@ -11,7 +11,7 @@ import { clock } from '../support/monotonic-clock.ts';
 import { answerTo, connectTo } from '../support/requests.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
-/** The announcements of the end of a connection, and the time at which it ends. */
+/** How answers announce the end of their connection, and when it ends. */
 
 interface Answer {
   readonly connection: string | undefined;
@@ -61,7 +61,7 @@ test('an answer that was under way when the drain began says that its connection
   listening.drain();
   await release();
   expect(await underWay).toEqual(ended);
-  // The server still listens: a new client is answered, once a connection.
+  // The server still listens: a new client gets one answer for each connection.
   expect(await client.ask('/')).toEqual({ connection: 'close', isReused: false });
   await listening.close();
   expect(await client.ask('/')).toBe('ECONNREFUSED');
@@ -112,7 +112,7 @@ test.each([
   async (_, isBehindProxy, pauseMs, third) => {
     let time = 0;
     clock.now = () => time;
-    // No code waits for a timer.
+    // No code waits for a timer of this test.
     vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
     onTestFinished(() => {
       clock.now = clock.real;

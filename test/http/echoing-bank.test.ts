@@ -7,7 +7,7 @@ import { createTelemetry } from '../../src/telemetry/metrics.ts';
 import { createTestBankql, type Result, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { type Act, answer, type FaultyBank, reply, startFaultyBank } from '../support/faulty-bank.ts';
 
-/** The deadline passes only if the bank waits for it. These tests then use a short one. */
+/** The deadline is long, except in the tests in which the bank never answers. */
 const deadlineMs = 60_000;
 /** The settings of production, except for deadlines. */
 const asInProduction = {

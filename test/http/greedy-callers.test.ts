@@ -17,7 +17,7 @@ import { claims, createKey, type Issuer, sign, startIssuer } from '../support/is
 import { branchOf } from '../support/records.ts';
 import { connectTo, postText } from '../support/requests.ts';
 
-/** Callers that stay within every limit, with a process that has a small heap: others are served, and the process survives. */
+/** Callers stay within every limit, and the process has a small heap: other callers are served, and the process survives. */
 
 const many = JSON.stringify({
   branches: Array.from({ length: 1000 }, (_, n) => ({
@@ -63,7 +63,7 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
     NODE_OPTIONS: '--max-old-space-size=256',
     BANK_SUBSCRIPTION_KEY: 'the-operators-key',
     METRICS_PORT: '0',
-    // Longer than the test, because the test decides when the bank `held` answers.
+    // The deadline is longer than the test, because the test decides when the bank `held` answers.
     BANK_TIMEOUT_MS: '540000',
     ...environment,
   });
@@ -148,7 +148,7 @@ const readsOf = (name: string, count: number) => {
   );
   return JSON.stringify({ query: `{ bank(bankId: "held") { ${fields.join(' ')} } }` });
 };
-/** The result, while the bank answers every call. */
+/** Waits for a result while the bank answers every call. */
 async function answeringAll<Result>(result: Promise<Result>): Promise<Result> {
   const answering = setInterval(() => {
     while (held.length > 0) answerOne();
@@ -231,7 +231,7 @@ describe('operations that wait', () => {
     expect((await ask(false)).errors).toBeUndefined();
     long.mockReturnValueOnce(true).mockReturnValueOnce(false);
     expect(await ask(true)).toMatchObject({ data: null, errors: [{}] });
-    // Each part waits in the time of its caller, as a separate operation.
+    // Each part of the work waits as an operation of its own, in the slices of its caller.
     const waiting = wait.mock.calls.map(([operation]) => operation);
     expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual([
       credentials.caller,

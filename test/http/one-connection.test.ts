@@ -8,7 +8,7 @@ import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Requests of one connection share nothing but the connection. */
+/** Requests over one connection share nothing but the connection. */
 
 const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
 const named = (authId: string, key = 'key-1') => ({
@@ -125,7 +125,7 @@ describe('with a token', () => {
     given.issuer.keys = [given.second.jwk];
     expect(await given.ask(token)).toBe(200);
     await given.authenticate.reloadKeys();
-    // Whether the unknown key is a new one can be found out by a fetch.
+    // The key is unknown now. It may be new, so the set is fetched, and does not contain it.
     expect(await given.ask(token)).toBe(401);
 
     const other = await sign(given.second);

@@ -9,12 +9,9 @@ import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, turns } from '../support/waits.ts';
 
-/**
- * Answers that no client reads: their memory is bounded, in bytes and in time, and others are served nevertheless. These are long
- * plain answers.
- */
+/** Long plain answers that no client reads: the memory that they use is bounded, and so is the time. Other clients are served. */
 
-/** The names are verified, because unverified callers of one address would have half together. */
+/** The callers are verified, because all unverified callers of one address together would have half of the memory. */
 const authenticate = authenticateByHeaders(null, true);
 const megabyte = 1024 * 1024;
 /** Few but long values, so that the answers are long and need little work. */

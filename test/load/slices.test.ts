@@ -106,7 +106,7 @@ test.each([
     pass(milliseconds);
     await iteration();
   }
-  // The number includes the iteration in which the next slice begins.
+  // This number includes the iteration in which the next slice begins.
   expect(iterations).toBe(expected);
 });
 

@@ -27,7 +27,7 @@ describe('loaders', () => {
   let client: ReturnType<typeof createTestClient>;
   let loaders: Loaders;
 
-  /** The bank with the credentials of one caller. */
+  /** The session of one caller with the bank. */
   const session: LoaderSession = {
     get bank() {
       return client;

@@ -23,9 +23,9 @@ interface Selected {
 
 export interface Candidate {
   readonly root: readonly Selected[];
-  /** The length of aliases. */
+  /** The length of the aliases. */
   readonly aliasLength: number;
-  /** The ids for `nodes`. */
+  /** The ids that are requested by `nodes`. */
   readonly ids: readonly string[];
   /** The form of delivery: in one result, or with the selections below fields deferred. */
   readonly delivery: Delivery;
@@ -33,7 +33,7 @@ export interface Candidate {
 
 const deliveries = ['whole', 'defer'] as const;
 type Delivery = (typeof deliveries)[number];
-/** The maximum number in an operation. */
+/** The maximum number of directives in an operation. */
 const maxDirectives = 20;
 
 /** Random numbers from 0 to 1, which depend only on the seed (mulberry32). */
@@ -169,7 +169,7 @@ export function createGenerator(random: () => number) {
   const everySelected = (selections: readonly Selected[]): readonly Selected[] =>
     selections.flatMap((each) => [each, ...everySelected(each.children)]);
 
-  /** A nested field, from the query down. `Type:field` means that the parent field is of an interface. */
+  /** A field below a path of other fields. `Type:field` in the path means that the parent field is of an interface. */
   function nested(path: readonly string[], on: GraphQLNamedType = query): readonly Selected[] {
     const [first, ...rest] = path;
     if (first === undefined) return [];

@@ -14,14 +14,16 @@ import { createSender, type Hostile, hostileRequests } from './hostile-requests.
 import { progress } from './progress.ts';
 
 /**
- * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N] [--seed N]`: bankql on a core of its own, where there is
- * taskset; the bank, which answers at once, the attacker and the good caller on another. How long each hostile request
- * takes to be refused, and how long a good caller (`--rate` reads a second) waits beside `--attacks` of them a second; also,
- * without a verdict, beside one after the other without a pause. Then, for four times `--seconds`, a search for the dearest
- * requests that are accepted (accepted-search.ts), and what callers within the limits do to others (hostile-callers.ts). `--seed`
- * repeats the random choices of a run. Exit code 1 if a refusal takes too long or is another answer, if the good caller waits too
- * long or is refused, if the process dies or grows too large, or if an accepted request is too dear; 3 if nothing can be said,
- * because the machine is busy.
+ * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N] [--seed N]`: runs bankql on a core of its own, if
+ * there is taskset, and the bank, an attacker and a good caller on another.
+ *
+ * It measures how long each hostile request takes to be refused, and how long a good caller (`--rate` reads a second) waits
+ * during `--attacks` hostile requests a second. It also prints the wait during an attack without pauses, without a verdict.
+ * Then it searches for the most expensive accepted requests (accepted-search.ts), for four times `--seconds`, and tests what
+ * callers within the limits do to others (hostile-callers.ts). `--seed` repeats the random choices of a run.
+ *
+ * Exit code 1 if a refusal takes too long or is another answer, if the good caller waits too long or is refused, if the process
+ * dies or grows too large, or if an accepted request is too expensive; 3 if the machine is too busy for a verdict.
  */
 const { values } = parseArgs({
   options: {
@@ -46,11 +48,11 @@ const longestRefusalMs = 20;
 /** The maximum of a good caller's 99th percentile, as a multiple of its value without an attack. */
 const mostTimes = 2;
 /**
- * A 99th percentile below this value never fails, in milliseconds: a request that takes four milliseconds alone takes four times
- * as long behind one refusal of ten.
+ * A 99th percentile below this value never fails, in milliseconds. A request that takes 4 ms alone takes four times as long
+ * behind one refusal of 10 ms.
  */
 const unfeltMs = 50;
-/** The maximum share of a core that other processes may use. With more, they would be measured. */
+/** The maximum share of a core that other processes may use. With more, the check would measure them, and not bankql. */
 const mostOfOthers = 0.1;
 
 /** Answers at once. */
@@ -67,10 +69,7 @@ say(`bankql and the rest: ${pinApart(bankql.child.pid ?? 0, process.pid)}`);
 const mallory = createSender(bankql.url, 'mallory');
 const alice = createSender(bankql.url, 'alice');
 
-/**
- * Waits until bankql has time before the attack, because the one before may have left it with too much to do, or have closed the
- * connection.
- */
+/** Sends a hostile request, again if bankql cannot answer: the request before may have overloaded it, or closed the connection. */
 async function attackInPeace(hostile: Hostile) {
   for (let attempt = 1; ; attempt++) {
     const outcome = await mallory.send(hostile);

@@ -85,7 +85,6 @@ async function check(node: string): Promise<void> {
     PATH: process.env.PATH,
     PORT: '0',
     SANDBOX_PORT: '0',
-    // This check is not about a busy machine.
     STATE_URL: `sqlite:${join(folder, `${node}.db`)}`,
   };
   const run = (...args: string[]) =>

@@ -8,10 +8,10 @@ import { type Asked, good, outcomeOf, startLoad, tally } from './rolling/load.ts
 import { startTopology, type Topology } from './rolling/topology.ts';
 
 /**
- * `node test/long/check-rolling.ts [--restarts N] [--rate N] [--outage-seconds N]`: nginx, two replicas and a PostgreSQL with the
- * settings of ops/compose, under so many requests a second, of which one in ten is a payment. First rolling restarts: every
- * answer has to be good, and every payment at the bank once. Then SIGKILL of a replica and of the PostgreSQL: it says what is
- * answered, and no payment may be at the bank twice. Exit code 1 where that is not so.
+ * `node test/long/check-rolling.ts [--restarts N] [--rate N] [--outage-seconds N]`: runs nginx, two replicas and a PostgreSQL
+ * with the settings of ops/compose, under `--rate` requests a second, of which one in ten is a payment. First it restarts the
+ * replicas in turn: every answer must be good, and every payment must be at the bank once. Then it ends a replica, and the
+ * PostgreSQL, with SIGKILL: it prints the outcomes, and no payment may be at the bank twice. Exit code 1 if one of these fails.
  */
 const { values } = parseArgs({
   options: {

@@ -159,7 +159,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
       () =>
         readConfig({
           ...ofKind(render(...set), 'ConfigMap').data,
-          // These come from the image, and from secrets.
+          // These variables come from the image, and from secrets.
           HOST: '0.0.0.0',
           STATE_URL: 'postgres://bankql@store/bankql',
           BANK_SUBSCRIPTION_KEY: 'operator',

@@ -7,7 +7,7 @@ import { type State, sharedStates } from '../support/payment-states.ts';
 const [beforePending, whenPending, whenAnswered, whenDone] = killPoints;
 const whenSent = 'when the bank has it';
 
-/** The points at which bankql is killed; how much of the payment the bank has then, and the later answer of bankql. */
+/** The points at which bankql is killed, with the number of requests that the bank has then, and bankql's later answers. */
 const points = [
   { point: beforePending, sent: 0, told: 'DONE', afterLease: 'DONE' },
   { point: whenPending, sent: 0, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },

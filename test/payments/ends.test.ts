@@ -8,7 +8,7 @@ import { startRecordingBank } from '../support/recording-bank.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 import { until } from '../support/waits.ts';
 
-/** The ends of attempts to pay, with faults of the store, the connection or the code in between. */
+/** How attempts to pay end if the store, the connection or the code fails in between. */
 
 const retentionMs = 86_400_000;
 const payment = (key: string) => `mutation { makeTransaction(input: {

@@ -10,7 +10,7 @@ import { type Payment, type PayOptions, pay, type Told, transfer } from '../supp
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 
-/** The deadline of payments in this test. A fault that only the deadline ends takes longer than any machine needs. */
+/** The time limit of each test. The deadline of payments is twice as long, so that it never passes by itself. */
 const testMs = 300_000;
 /** Resolves when the client has its answer. */
 let told = Promise.withResolvers<void>();

@@ -105,7 +105,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
       logLines(process.output(), 'the payment store lacks an outcome');
 
     test('waits for the store, and ends with 0 when it has the outcome', async () => {
-      // A busy machine may need longer than the default to give the store back.
+      // A busy machine may take longer than the default time to give the store back.
       const waiting = withLimits({ storeAwayMs: 120_000 });
       await using other = await startProcess({ ...environment(), ...waiting });
       const giveBack = takeAwayBeforeTheAnswer(accept);

@@ -9,7 +9,7 @@ import {
 import { branchRecord } from '../support/full-records.ts';
 import { branchOf } from '../support/records.ts';
 
-/** One or several records of the bank's lists: the call that finds them, and its body. */
+/** Records of the bank's lists that a filter finds: the call that finds them, and its body. */
 
 const { bank, ask } = await shareBankqlFixture();
 

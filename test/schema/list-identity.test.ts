@@ -376,7 +376,7 @@ describe('accounts', () => {
       const path = { bankId: 'BANK', accountId: 'A', viewId: 'owner', scope: 'views' as const };
       const made = accounts.map(Account.nodesIn(accounts as never, path) as (record: object) => never);
       expect(new Set(made.map((node) => Account.globalIdOf(node))).size).toBe(100);
-      // To find whether one names this bank, once for the nodes and once for their ids; and for each node, its ids, and its content.
+      // All entries are read twice to find whether one names this bank. Each node then reads its ids and its content.
       expect(reads).toBeLessThanOrEqual(600);
     },
   );

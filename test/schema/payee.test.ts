@@ -148,7 +148,7 @@ describe('a payee goes into a payment as it is', () => {
     await fixture.ask(`mutation ($input: ${type}!) { ${field}(input: $input) { userErrors { code } } }`, {
       input,
     });
-    // `accountId` and `bankId` alone name the account that pays; the `from` of the bank's interface is made from them.
+    // `accountId` and `bankId` name the account that pays, and bankql makes the bank's `from` from them.
     expect(JSON.parse(fixture.bank.calls[1]?.body ?? '')).toEqual({
       ...sent,
       to: { account_id: 'ann', bank_id: 'THEREXXX' },

@@ -148,7 +148,7 @@ const habits: readonly Habit[] = [
     { branches: [branchWith(true, false), branchWith(false, null)] },
     { branches: [branchWith('true', 'false'), branchWith('false', null)] },
   ],
-  // The forms in which PHP and converters from XML write an empty value.
+  // PHP, and converters from XML, write an empty value in these forms.
   ...['', []].map(
     (nothing): Habit => [
       'getOtherAccounts holder',

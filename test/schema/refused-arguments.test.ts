@@ -36,7 +36,7 @@ function placesIn(type: GraphQLInputType): string[][] {
   );
 }
 
-/** The literal of an input with its required members, a member of changes, and the variable `$id` at a place. */
+/** An input as GraphQL text: its required members, one change if it has changes, and the variable `$id` at the given place. */
 function literalOf(type: GraphQLInputType, place: readonly string[] | null): string {
   if (place?.length === 0) return isListType(getNullableType(type)) ? '[$id]' : '$id';
   const named = getNamedType(type);
@@ -66,8 +66,8 @@ const inputs = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMa
 );
 
 /**
- * The places that fill a path. The payee of a transfer is not in the path, but the payload leads to the payee's account, and
- * cannot be refused then.
+ * Whether the id at a place becomes a segment of a path. The ids of a transfer's payee do so later, when the payload leads to
+ * the payee's account: by then it would be too late to refuse them.
  */
 const isSegment = ([name]: Place) => name.split('.').length === 2 || name.startsWith('makeTransaction.to.');
 

@@ -35,7 +35,7 @@ import {
 
 const shared = await shareBankqlFixture();
 
-/** The bank has the record of this case. */
+/** Sets up a bank that has the record of this case. */
 function serveCase(it: UpdateCase, fixture: BankqlFixture = shared) {
   const { ask, bank } = fixture;
   return {

@@ -4,10 +4,10 @@ import { done, pending, rejected, unknown } from '../payments/store/store-confor
 import { keyState } from '../support/key-state.ts';
 
 /**
- * Explores every interleaving of two processes, a store and a bank, with the protocol's pure function: each step of a process,
- * the arrival or loss of each message, a crash, and the passing of time, in any order. There is one idempotency key, and time
- * passes in whole ticks. A step is what is atomic: a database executes a statement, the bank a request. The clients know the
- * answers of both processes, and every answer is compared with everything that happens afterwards.
+ * Explores every interleaving of two processes, a store and a bank, with the protocol's pure function. A step is one atomic
+ * event: a database executes a statement, a bank executes a request, a message arrives or is lost, a process crashes, or time
+ * passes by one tick. There is one idempotency key. The clients know the answers of both processes, and every answer is
+ * compared with everything that happens afterwards.
  */
 
 /** The length of a lease, and the time in which a request may be sent, in ticks. */
@@ -70,7 +70,7 @@ type Doing =
   | { readonly step: 'begins' | 'waits for the store'; readonly leaseUntil: number }
   | { readonly step: 'may send'; readonly seen: Seen }
   | { readonly step: 'waits for the bank'; readonly seen: Seen }
-  /** Applies an event to the record; `seen` is the record that the process has read. */
+  /** The process applies an event to the record; `seen` is the record that it has read. */
   | {
       readonly step: 'asks' | 'finishes' | 'takes back';
       readonly seen: Seen | null;

@@ -156,7 +156,7 @@ export const answerOf = ({ content = [] }: ToolResult) => JSON.parse(content[0]?
 export const questionIn = ({ inputRequests }: ToolResult): string =>
   inputRequests?.confirmation.params.message ?? '';
 
-/** Calls a tool, and repeats the call with the state of the question. */
+/** Agrees to a tool's question: calls the tool again, with the state of the question. */
 export const agree = (
   url: string,
   name: string,

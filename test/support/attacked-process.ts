@@ -14,9 +14,9 @@ export interface Answered {
 /** The effects of an attack. */
 export interface Costs {
   /**
-   * The maximum processor time of the process's main thread while a good caller waited, in milliseconds: the wait on a machine
-   * without other work. The time for which this process was late to read the answer, or to answer as the bank, is subtracted,
-   * because the process may have worked for others then. 0 if the system does not report it.
+   * The maximum processor time of bankql's main thread while a good caller waited, in milliseconds: the wait on a machine
+   * without other work. If the test's own process was late, as the caller or as the bank, this time is subtracted, because
+   * bankql may have worked for others then. 0 if the system does not report it.
    */
   readonly worstWork: number;
   /** The number of the good caller's requests that were refused with 503. */

@@ -54,7 +54,7 @@ export default async function bundle(): Promise<void> {
   for (const file of output) {
     const path = join(folder, file.fileName);
     const text = file.type === 'chunk' ? file.code : file.source;
-    // Other tests may be starting processes from the bundle, most likely of the same sources.
+    // Other tests may be starting processes from these files, so a file with the same content is not written again.
     if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
   }
   process.env.BANKQL_BUNDLE = folder;

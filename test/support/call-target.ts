@@ -9,7 +9,7 @@ import type { SharedReads } from '../../src/bank/shared-reads.ts';
 import type { Target } from '../../src/bank/target.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 
-/** The row of a bank operation with a dispatcher of the test, without a breaker. */
+/** The `Target` of a bank operation, with a dispatcher of the test and without a breaker. */
 export function targetOver<T extends Operation>(
   operation: T,
   reads: SharedReads,
@@ -21,7 +21,7 @@ export function targetOver<T extends Operation>(
     operation,
     lane: {
       gate: new Gate({ max: 4, maxWaiting: 4 }),
-      // A call uses no other member.
+      // A call uses only the method `dispatch`.
       dispatcherAt: () => dispatcher as unknown as Dispatcher,
       noConnection: 'no connection',
     },

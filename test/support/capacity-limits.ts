@@ -1,6 +1,6 @@
 import { type CapacityLimits, unbounded } from '../../src/load/capacity.ts';
 
-/** The limits of what callers may use: these for the given resources, and high ones for the others. */
+/** The given limits of capacity, and high limits for all other resources. */
 export const capacityLimits = ({
   requestsPerCaller = 1000,
   ...totals

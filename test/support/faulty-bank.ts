@@ -149,7 +149,8 @@ export function answer(
 export const reply = (...parts: Parameters<typeof answer>): Act => write(answer(...parts));
 
 /**
- * Behaves in the way that is given for the first text that the request's first line contains. Never answers if it contains none.
+ * Behaves by the request's first line: `acts` maps texts to behaviours, and the first text that the line contains decides.
+ * Never answers if the line contains none.
  */
 export const byLine =
   (bank: FaultyBank, acts: Readonly<Record<string, Act>>): Act =>

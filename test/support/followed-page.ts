@@ -78,10 +78,9 @@ async function installIn(app: string): Promise<void> {
 }
 
 /**
- * Follows a page of docs/ in order. bankql is already running at another port than the page's, and packages come from this
- * folder.
- * Shape: the page's path, for `toMatchFileSnapshot`; the page with the current answers; the commands that were not run for these
- *        reasons.
+ * Runs the commands of a page of docs/ in order, except those that start bankql or install packages: bankql already runs at
+ * another port, and the packages come from this folder.
+ * Shape: the page's path, for `toMatchFileSnapshot`; the page with the current answers; the commands that were not run.
  */
 export async function followPage(page: string) {
   const file = join(root, 'docs', page);

@@ -1,5 +1,5 @@
 /**
- * A limit for events that a timeout of milliseconds ends, or that nothing delays: they end long before this time, in
- * milliseconds, however slow the machine is. Events that must be distinguished from them last a minute, or for ever.
+ * The time within which a prompt event ends, however slow the machine is, in milliseconds. Nothing delays such an event, or a
+ * timeout of milliseconds ends it. The events that a test distinguishes from it last a minute, or for ever.
  */
 export const inTimeMs = 30_000;

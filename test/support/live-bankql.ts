@@ -13,7 +13,7 @@ export interface LiveBankql extends AsyncDisposable {
 export const isPayment = ({ method, path }: RecordedCall) =>
   method === 'POST' && path.endsWith('/make-transaction');
 
-/** The login is the customer's id, as in the embedded sandbox. */
+/** Starts bankql with the viewer of the embedded sandbox: the login is the customer's id. */
 export async function startLiveBankql(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<LiveBankql> {

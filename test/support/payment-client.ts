@@ -22,7 +22,7 @@ export interface Payment {
   readonly [field: string]: unknown;
 }
 
-/** A transfer whose account in the path has the key's name, so that the bank knows which payment arrived. */
+/** A transfer from an account that is named like the key, so that the bank knows which payment arrived. */
 export const transfer = (
   idempotencyKey: string,
   change: Readonly<Record<string, unknown>> = {},

@@ -46,7 +46,7 @@ export interface PaymentHistory {
   readonly bank: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];
   readonly audit: readonly AuditLine[];
-  /** The bank's time for an answer. Only after it may a payment be given up. */
+  /** The deadline for the bank's answer, in milliseconds. Only after it may a payment be given up. */
   readonly deadlineMs: number;
 }
 

@@ -43,7 +43,7 @@ export const invariants = {
     const refused = (entry: BankEntry | undefined, trackId: string | null | undefined) =>
       entry?.ends === 'REJECTED'
         ? !entry.executed
-        : // Proof that nothing was executed, which came after somebody was told that it may have been.
+        : // It was proven that nothing was executed, after somebody had been told that it may have been.
           (entry === undefined || entry.ends === 'RELEASED') &&
           (isFree(one, trackId ?? null) || linesOf(one, trackId ?? null).length === 0);
     return [
@@ -97,7 +97,7 @@ export const invariants = {
         : null,
     ),
     ...answers(one, ['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED'], ({ code, trackId }) => {
-      // Refused on arrival by a process that was suspended a moment ago. The answer says nothing about the payment.
+      // The request was refused on arrival, by a process that was suspended a moment ago. The answer says nothing about the payment.
       if (code === 'OVERLOADED' && trackId === null) return null;
       const own = requestOf(one, trackId);
       if (own !== undefined) return `the bank received it, and did: ${own.name}`;

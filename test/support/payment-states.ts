@@ -120,7 +120,7 @@ const standby: StateKind = {
   async start() {
     await using made = new AsyncDisposableStack();
     const confirming = { ...durablePostgres, synchronous_standby_names: '*' };
-    // Nobody can confirm the creation of the role and the database yet.
+    // Starts without this setting, because no standby could confirm the creation of the role and the database yet.
     let primary = made.use(await startPostgres(durablePostgres));
     let other = made.use(await startStandby(primary, confirming));
     await primary.restart(confirming);

@@ -81,7 +81,7 @@ export interface TestPostgres extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** An older snapshot of the volume has the same timeline; a restored backup has a new one. */
+/** How old data comes back: an older snapshot of the volume has the same timeline, and a restored backup has a new one. */
 export type Restoration = 'an older snapshot' | 'a restored backup';
 
 const run = (program: string, args: readonly string[]) =>
@@ -135,7 +135,7 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
-    // Two servers on one folder: the older one would keep the port until it notices.
+    // Otherwise two servers would use one folder, and the older one would keep the port until it notices.
     await kill();
     settings = { ...settings, ...further };
     const all = {
@@ -234,7 +234,7 @@ async function createServer(first: Settings) {
     async waitForStandby() {
       await ask('postgres', "ALTER SYSTEM SET synchronous_standby_names = '*'");
       await ask('postgres', 'SELECT pg_reload_conf()');
-      // The processes of the server are informed one by one.
+      // The processes of the server learn of the setting one by one.
       for (let waited = false; !waited; ) {
         let isDone = false;
         const commit = ask('bankql', "SELECT pg_logical_emit_message(true, 'probe', '')").then(() => {

@@ -6,8 +6,8 @@ import { compileCache } from './compile-cache.ts';
 import { limitsVariable, withLimits } from './limits.ts';
 
 /**
- * The bundled bankql of the tests. Without a bundle, or if a test removes the variable, it is bankql as `npm start` runs it,
- * unless the test sets limits.
+ * The program to start: the tests' bundle of bankql. Without a bundle, or if a test removes the variable, it is bankql as `npm
+ * start` runs it, or test/support/main.ts if the test sets limits.
  */
 export function entry(hasLimits = false): string {
   const { BANKQL_BUNDLE: bundle } = process.env;

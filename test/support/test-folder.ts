@@ -11,7 +11,7 @@ export function testFolder(): string {
 }
 
 /**
- * Writes files into such a folder.
+ * Creates a function that writes a file into this folder.
  * Shape: the file's path.
  */
 export const fileWriter =

@@ -34,7 +34,7 @@ export interface UpdateCase {
   readonly text: string;
 }
 
-/** Every field of each record's input that the changes have too, except the bank and ids of the record. */
+/** The fields of each record that both its input and its changes have, except its bank and its ids. */
 export const members = {
   account: `balance: { amount: "1.10", currency: "EUR" } iban: "iban" label: "label" number: "number" ownerIds: ["o1", "o2"]
   swiftBic: "bic" types: ["t1", "t2"] viewsAvailable: ["owner", "public"]`,

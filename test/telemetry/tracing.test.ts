@@ -203,7 +203,7 @@ test('an operation is a span below the caller’s, and each REST call one below 
   expect(collector.received()).toContain(
     '{"key":"deployment.environment.name","value":{"stringValue":"test one"}}',
   );
-  // A span contains nothing of the request except its name, and no data of the bank.
+  // A span contains nothing of the request except its operation's name, and no data of the bank.
   for (const secret of [...Object.values(credentials), 'private-id', 'customerId'])
     expect(collector.received()).not.toContain(secret);
 });
@@ -282,7 +282,7 @@ test('a traceparent is read as W3C Trace Context has it, and a long header is no
 test('OpenTelemetry is loaded only where traces are asked for', () => {
   const root = join(import.meta.dirname, '../../src');
   const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    // The executor's own tracing uses node:diagnostics_channel, which is not meant here.
+    // The executor may use node:diagnostics_channel, which is not OpenTelemetry.
     .filter((file) => file.endsWith('.ts') && !/^(executor|engine)\//.test(file))
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
   const using = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);

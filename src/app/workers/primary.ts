@@ -21,8 +21,9 @@ const stableMs = 10_000;
 const maxPauseSeconds = 30;
 
 /**
- * `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. The service can be stopped from its first
- * worker's start on. Errors: StartError; if the first worker cannot start, `ended` rejects with it.
+ * `bankql` with WORKERS: starts the workers, which serve, and replaces those that end. It returns before the first worker
+ * serves, so that a stop is possible during the start. Errors: StartError; if the first worker cannot start, `ended` rejects
+ * with it.
  */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.limits.unwrittenLogBytes;
@@ -72,7 +73,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         resolve(message.start);
       });
       worker.on('error', (error) => {
-        // A worker without a process emits no exit.
+        // A worker whose process could not be created emits no `exit`.
         if (worker.process.pid !== undefined) return;
         forget(worker);
         reject(new StartError(messageOf(error)));
@@ -127,7 +128,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       states.set(old, 'ending');
       tell(old, { bankql: 'retire' });
     }
-    if (!isStopping) logger.info({ workers: config.workers }, 'SIGUSR2: every worker is a new one');
+    if (!isStopping) logger.info({ workers: config.workers }, 'SIGUSR2: all workers have been replaced');
   }
 
   /** Asks each worker for its metrics. A worker that does not answer in time counts as not running. */

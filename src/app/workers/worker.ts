@@ -7,7 +7,7 @@ import { isOurs, tellPrimary } from './messages.ts';
 /** Serves as one of several workers, until the primary tells it to end. Errors: as of serveBankql. */
 export async function serveAsWorker(context: CliContext): Promise<Service> {
   const { worker } = cluster;
-  /** The service; pending for ever if the start fails or is given up. */
+  /** Resolves with the service; stays pending if the start fails or is given up. */
   const started = Promise.withResolvers<BankqlService>();
   const ended = Promise.withResolvers<void>();
 

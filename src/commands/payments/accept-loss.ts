@@ -44,7 +44,9 @@ export async function acceptLoss(
   return 0;
 }
 
-/** The attempts whose keys are free in the store, without attempts that are older than the retention. */
+/**
+ * The logged attempts whose records the store lacks. Those that ended before `keptSince` are left out: they may have expired.
+ */
 async function lostOf(
   store: PaymentStore,
   attempts: readonly LoggedAttempt[],

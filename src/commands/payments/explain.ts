@@ -13,7 +13,7 @@ const nothingSent = {
   description: null,
   trackId: null,
   others: [],
-  // The answer to an earlier payment is as good an example as any.
+  // Without a payment, no date in the answer is too early.
   createdAt: Number.NEGATIVE_INFINITY,
 };
 

@@ -28,7 +28,7 @@ const auditLine = z.object({
   replica: text,
 });
 
-/** An attempt that may have been sent, with the state in its last audit line. */
+/** An attempt to pay that may have been sent, with the state in its last audit line. */
 export interface LoggedAttempt extends AuditEntry {
   readonly state: PaymentState;
   /** See PaymentRecord. */

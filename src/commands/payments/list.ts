@@ -28,7 +28,7 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
     throw new UsageError('--id and --key each name one payment: give one of them.');
   if (values.key !== undefined && caller === null)
     throw new UsageError('--key is looked up together with its caller: give --caller provider/id too.');
-  // The id of a record identifies its caller too.
+  // A record's id is derived from its caller and its key, so it replaces both in the query.
   const id =
     values.key === undefined || caller === null
       ? undefined
@@ -57,12 +57,11 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
   };
 }
 
-/** The number of records that are read at a time while few of them may match. */
+/** The number of records in a page of a search for a text. Few of them may match. */
 const pageSize = 1_000;
 
 /**
- * The records whose recorded text of the bank is this one. There is no index of the texts, so all records that match the query
- * are read.
+ * The records with this text of the bank. The store has no index of the texts, so all records that match the query are read.
  */
 async function searchText(
   store: PaymentStore,
@@ -72,7 +71,7 @@ async function searchText(
   const matching: PaymentRecord[] = [];
   for (let after: PaymentQuery['after']; matching.length < limit; ) {
     const page = await store.search({ ...query, after, limit: pageSize });
-    // Control characters are compared as escapes, in the way in which `show` prints them.
+    // `show` prints control characters as escapes, so a text with these escapes matches too.
     matching.push(
       ...page.filter(({ bankText: said }) => said !== null && (said === text || printable(said) === text)),
     );
@@ -95,7 +94,7 @@ function readLimit(text: string): number {
   throw new UsageError(`--limit is a whole number from 1, not ${text}.`);
 }
 
-/** The provider may be a URL, which contains slashes. */
+/** Splits the text at its last slash, because the provider may be a URL. */
 function readCaller(text: string): readonly [provider: string, id: string] {
   const given = text.startsWith('[') ? parseJson(text) : /^(.+)\/([^/]+)$/s.exec(text)?.slice(1);
   const { data: pair } = z.tuple([z.string(), z.string()]).safeParse(given);
@@ -132,7 +131,7 @@ export async function show(
   return 0;
 }
 
-/** The one payment whose id begins so. Errors: StartError. */
+/** The one payment whose id begins with `idPrefix`. Errors: StartError if there is none, or if there are several. */
 export async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
   const [record, ...others] = await store.search({ idPrefix, limit: 2 });
   if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);

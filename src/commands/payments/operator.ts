@@ -5,11 +5,11 @@ import { type PaymentStore, StoreUnavailable } from '../../payments/store/store.
 import { parseDateTime } from '../../schema/date-time.ts';
 import { type CliContext, UsageError } from '../command.ts';
 
-/** An operator's work with payments and their records. It sends nothing to the bank. */
+/** Common functions of the `payments` commands. None of these commands sends anything to the bank. */
 
 /**
  * The payment store that STATE_URL names.
- * Errors: StartError for the records of the sandbox, which only its own process can read.
+ * Errors: StartError for a store in memory, which only its own process can read.
  */
 export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
   const { state } = readConfig({ ...environment, NODE_ENV: undefined });
@@ -20,10 +20,10 @@ export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
   return state;
 }
 
-/** The payment store, which the serving bankql uses too. */
+/** Access to the payment store. The bankql that serves may use it at the same time. */
 export function operatorOf(context: CliContext) {
   const { url, retentionMs, ...options } = namedStore(context);
-  // Only the serving bankql deletes expired records. With a shorter retention, this command would delete too many.
+  // Only the bankql that serves may delete expired records. This command's retention may be shorter, and would delete too many.
   const kept = { ...options, retentionMs: Number.MAX_SAFE_INTEGER, create: false };
   const open = context.openStore ?? openStore;
   /** Errors: StartError if the store does not exist, or is unavailable. */
@@ -57,13 +57,15 @@ export async function confirm(
 ): Promise<void> {
   if (isConfirmed) return;
   if (ask === null)
-    throw new UsageError(`${question} Nobody is at a terminal to be asked: say --yes. Nothing was written.`);
+    throw new UsageError(
+      `${question} There is no terminal for the question: give --yes. Nothing was written.`,
+    );
   const answer = await ask(`${question} [yes/no] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Nothing was written.');
 }
 
 /**
- * The value of an option that takes a sentence for the record.
+ * The value of an option whose sentence is stored in the record, such as --reason.
  * Errors: UsageError if it is missing, or not one line.
  */
 export function sentence(option: string, meaning: string, value: string | undefined): string {

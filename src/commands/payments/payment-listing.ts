@@ -56,7 +56,7 @@ export function paymentLines({ history, ...fields }: PaymentRecord): string {
 export const paymentJson = (records: readonly PaymentRecord[]): string =>
   `${printable(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
 
-/** Text that a client chose may hold a terminal's commands. They are escaped as in JSON. */
+/** Escapes control characters as in JSON, because a text that a client chose may contain commands for the terminal. */
 export const printable = (text: string, characters = /\p{C}/gu) =>
   text.replace(characters, (found) =>
     found

@@ -56,7 +56,7 @@ function readSettlement(
   { values, words: [text, ...others] }: Given<typeof settleOptions>,
   now: number,
 ): { readonly wanted: string | Search; readonly verdict: Verdict } {
-  // All payments with one text are settled by one decision.
+  // With --bank-text there is no default limit: one decision holds for all payments with that text.
   const defaultLimit = values['bank-text'] === undefined ? undefined : Number.POSITIVE_INFINITY;
   const search = readSearch(values, now, defaultLimit);
   const { as, by, reason, yes: _yes, limit: _limit, ...narrowing } = values;
@@ -108,7 +108,7 @@ async function settleRecord(
   return `${printable(JSON.stringify(line))}\n`;
 }
 
-/** The one payment whose id begins so, if it is UNKNOWN. Errors: StartError. */
+/** The one payment whose id begins with `prefix`. Errors: StartError if there is not exactly one, or if it is not UNKNOWN. */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
   const record = await findOne(store, prefix);
   if (record.state === 'UNKNOWN') return record;

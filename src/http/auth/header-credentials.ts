@@ -11,7 +11,7 @@ import { headerValues, type IncomingHead, queryOf } from '../head.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 
-/** The query parameter in which the specification allows the subscription key too. */
+/** The query parameter in which the specification allows the subscription key, instead of the header. */
 const subscriptionKeyParameter = 'subscription-key';
 
 const headers = {
@@ -20,7 +20,7 @@ const headers = {
   authId: credentialHeaders.authId.toLowerCase(),
 } as const satisfies Record<CredentialName, string>;
 
-/** Matches a query that may contain the key's name, plain or percent-encoded. */
+/** Matches a query that may contain the name of this parameter, plain or percent-encoded. */
 const mayBeKey = /subscription|%/;
 
 const keysInQuery = ({ url = '' }: IncomingHead): readonly string[] =>

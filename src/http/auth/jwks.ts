@@ -31,7 +31,7 @@ export type JwksTimes = Readonly<typeof defaultTimes>;
 
 const maxJwksBytes = 256 * 1024;
 
-/** It is not known whether a token is valid: there are no keys, or the token names a key that may be new. */
+/** Thrown if a token cannot be verified now: there are no keys, or the token names a key that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
   /** The number of seconds after which the keys may be known. */
@@ -55,16 +55,16 @@ interface JwksOptions {
 }
 
 /**
- * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded; if it failed, the earlier set is
- * used further. `current` is the number of the set in use; null if it has to be fetched again.
+ * Finds a token's key. `reload` fetches the set at once, and resolves with whether this succeeded; if not, the earlier set
+ * stays in use. `current` returns the number of the set in use; null if the set has to be fetched again.
  */
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
 /**
- * Finds the key of a token in the set at `url`. jose keeps the set, and fetches it when this function asks, one fetch at a time.
- * A key that is not in the set may be new, so the set is fetched again if it is older than the token's request. Anybody can make
- * up a key's name, so fetches are few. While no fetch is allowed, a token with an unknown key is not refused, because the key may
- * be new.
+ * Finds the key of a token in the set at `url`. jose keeps the set, and fetches it when this function asks, one fetch at a
+ * time. A key that is not in the set may be new, so the set is fetched again if it is older than the token's request. Anybody
+ * can make up a key's name, so fetches are limited. While no fetch is allowed, a token with an unknown key is not refused:
+ * JwksUnavailable is thrown.
  * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksOptions): Keys {
@@ -76,7 +76,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   let hasFailed = false;
   let sets = 0;
   let skipped = 0;
-  /** The time from which a whole burst is allowed again. */
+  /** The time from which a full burst of fetches is allowed again. */
   let restedAt = Number.NEGATIVE_INFINITY;
   const age = () => now() - loadedAt;
   /** The time until the next fetch is allowed, in milliseconds. */
@@ -98,13 +98,13 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       throw new JwksUnavailable(pauseMs);
     }
   };
-  // jose would make all callers wait for a set that is too old. Its cooldown uses the clock of the system, which may be set back.
+  // jose would make all callers wait for a set that is too old, and its cooldown uses the system clock, which may be set back.
   const options = { timeoutDuration: timeoutMs, cacheMaxAge: Infinity, cooldownDuration: Infinity };
   const jwks = createRemoteJWKSet(new URL(url), { ...options, [customFetch]: load });
   /** Errors: JwksUnavailable. */
   async function reload(): Promise<void> {
     await jwks.reload();
-    // Counted only after a successful fetch, so that tokens that were verified with the earlier set are verified again.
+    // `sets` changes only after a successful fetch. Tokens that the earlier set verified are then verified again.
     sets++;
   }
 
@@ -154,8 +154,9 @@ function isReadable(key: z.infer<typeof Key>): boolean {
 }
 
 /**
- * Shape:  the keys of the set, and the number of its unusable entries, which are left out because jose could verify no token with
- *         one of them in the set.
+ * Fetches the key set.
+ * Shape:  the usable keys, and the number of unusable entries, which are left out: with one of them, jose could verify no
+ *         token.
  * Errors: any reason why the set cannot be read, also that it contains no usable key.
  */
 async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {

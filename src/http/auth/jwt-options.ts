@@ -2,16 +2,16 @@ import type { JwksTimes } from './jwks.ts';
 
 /** The issuer whose tokens identify callers, and the claims that name them. */
 export interface JwtOptions {
-  /** The operator's key, used for every caller. */
+  /** The operator's subscription key, which is used for every caller. */
   readonly subscriptionKey: string;
   /** The address of the issuer's public keys (a JSON Web Key Set). */
   readonly jwksUrl: string;
   /** The required `iss` and `aud` of a token. */
   readonly issuer: string;
   readonly audience: string;
-  /** An `aud` that no token may have beside the required one: its tokens are for another place (default: there is none). */
+  /** An `aud` that a token must not have, because such tokens are for another endpoint (default: there is none). */
   readonly refusedAudience?: string | null;
-  /** The address where clients find out where they get tokens (RFC 9728), for the answer to a request without a good one. */
+  /** The URL of the metadata that tells clients where to get tokens (RFC 9728). A refused client gets it. */
   readonly resourceMetadata?: string | null;
   /** The algorithms of signatures that are accepted: public keys only, see `jwtAlgorithms`. */
   readonly algorithms: readonly string[];

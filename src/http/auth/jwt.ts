@@ -65,7 +65,7 @@ export function authenticateByToken(
     max: maxVerified,
   });
 
-  /** Errors: JwksUnavailable; any other for a token that is not accepted. */
+  /** Verifies a token. Errors: JwksUnavailable; any other error for a token that is not accepted. */
   async function verify(token: string): Promise<Credentials> {
     const id = hash('sha256', token, 'base64');
     const keySet = keys.current();
@@ -117,7 +117,7 @@ export function authenticateByToken(
         try {
           return (await jwtVerify(token, key, expected)).payload;
         } catch (reason) {
-          // Claims are validated only after the signature.
+          // jose validates claims only after the signature, so this key was the right one.
           if (reason instanceof errors.JWTClaimValidationFailed || reason instanceof errors.JWTExpired)
             throw reason;
         }
@@ -126,7 +126,7 @@ export function authenticateByToken(
     }
   }
 
-  /** `error`: null if there is no token. */
+  /** Reports the refusal of a token. `error`: null if there is no token. */
   function refused(error: unknown): void {
     const why = error === null ? 'no token' : tokenRefusalOf(error);
     onRefusal?.(why);
@@ -201,7 +201,7 @@ class BoundToSender extends Error {
   }
 }
 
-/** The remedies, by the confirmation method in `cnf`. */
+/** The advice to the client, by the confirmation method in `cnf`. */
 const remedies: Readonly<Record<string, string>> = {
   jkt: ' jkt: DPoP is not read.',
   'x5t#S256': ' x5t#S256: let the proxy verify the token, and use IDENTITY=headers.',
@@ -237,13 +237,13 @@ function tokenRefusalOf(error: unknown): TokenRefusal {
     return 'key';
   if (error instanceof TokenTooLong) return 'too long';
   if (error instanceof BoundToSender) return 'bound to its sender';
-  // A claim that has an unexpected value, or cannot be a credential.
+  // A claim has an unexpected value, or cannot be a credential.
   if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
   // Any other error is caused by an unusable key of the set.
   return error instanceof errors.JOSEError ? 'malformed' : 'key';
 }
 
-/** The message to a client: only faults that the token's holder can do something about, and no value of the token. */
+/** The message to a client. It names only faults that the token's holder can correct, and no value of the token. */
 function refusalMessage(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The bearer token has expired; get a new one.';
   if (error instanceof TokenTooLong)
@@ -254,7 +254,7 @@ function refusalMessage(error: unknown): string {
   return 'The bearer token is not accepted.';
 }
 
-/** A claim as text: an integer is its digits, if JSON keeps all of them. Undefined for any other value. */
+/** A claim as text. An integer becomes its digits, if JSON keeps all of them. Undefined for any other value. */
 function claimText(payload: JWTPayload, name: string): string | undefined {
   const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined;
@@ -264,7 +264,7 @@ function claimText(payload: JWTPayload, name: string): string | undefined {
 const scopesOf = ({ scope, scp }: JWTPayload): readonly unknown[] =>
   [scope, scp].flatMap((words) => (typeof words === 'string' ? words.split(' ') : words));
 
-/** The given claims that the token has. */
+/** The claims with these names, as far as the token has them. */
 const claimsOf = (payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {

@@ -16,7 +16,7 @@ export interface GraphiQLOptions {
 }
 
 /**
- * Placeholders, which the person overwrites. With empty headers, the server would refuse even the query for the schema's
+ * Header values that the user of GraphiQL replaces. With empty headers, the server would refuse even the query for the schema's
  * documentation.
  */
 const placeholders = {
@@ -134,8 +134,8 @@ const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?
 const plainSegment = (segment: string) => segment.replaceAll(/[^\w.~%-]/g, encodeURIComponent) || '.';
 
 /**
- * Answers a browser's GET of GraphiQL's page and files. `explains`: whether requests may ask for their calls. The page has its
- * own headers for caching and for permitted scripts.
+ * Answers a browser's GET of GraphiQL's page and files. `explains`: whether requests may ask for an explanation of their REST
+ * calls. The page has its own headers for caching and for permitted scripts.
  */
 export function createGraphiQL(options: GraphiQLOptions, explains: boolean) {
   let loading: ReturnType<typeof loadAssets> | null = null;
@@ -150,7 +150,7 @@ export function createGraphiQL(options: GraphiQLOptions, explains: boolean) {
     /** `target`: the request target of the page. */
     async page(target: string): Promise<WholeAnswer> {
       const { hash, examples } = await load();
-      // Relative to the page, because a proxy may have put a path in front of both.
+      // The path of the files is relative to the page, because a proxy may have put a prefix in front of both.
       const [folder = ''] = /[^/?#]*(?=[?#]|$)/.exec(target) ?? [];
       const headers = {
         'Content-Type': 'text/html; charset=utf-8',

@@ -25,8 +25,8 @@ const noContent = 204;
 const maxStatus = 64;
 
 /**
- * Reads a body. A success that may lack a part of it is unreadable: 206, no body although the head does not say so, and a text whose end
- * nobody knows. JSON objects and lists show their end themselves.
+ * Reads a body. A success that may be incomplete is unreadable: a 206, a missing body that the headers do not announce as
+ * empty, and a text whose end they do not announce. JSON objects and lists show their end themselves.
  */
 export function readBody({
   status,

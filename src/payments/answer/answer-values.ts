@@ -30,7 +30,7 @@ export const isEmptyList = (value: unknown): boolean =>
 export const isEmptyContainer = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** Reads a text for a comparison; null if it has no meaning. */
+/** Converts a text to a form that can be compared; null if the text has no meaning. */
 type Read = (text: string) => string | null;
 export const idText = (text: string): string => text.replaceAll(/\s+/g, '').toLowerCase();
 export const bankCode = (text: string): string => withoutHeadOffice(idText(text));
@@ -98,7 +98,7 @@ export function isReceipt(
   });
 }
 
-/** The specification allows several `transaction_ids` in one text. */
+/** Whether a member is a receipt by its name and its value. The specification allows several `transaction_ids` in one text. */
 export const isReceiptMember = (folded: string, value: unknown, options: ReceiptOptions): boolean =>
   words.receiptName.test(folded) &&
   isReceipt(
@@ -115,8 +115,8 @@ const aheadMs = 5 * 60_000;
 const easternmostMs = 14 * hourMs;
 const westernmostMs = 12 * hourMs;
 /**
- * The maximum age of a record relative to the request. An older record is an earlier payment: banks that detect a duplicate
- * answer with it.
+ * The maximum age of a record in an answer, relative to the request. An older record belongs to an earlier payment: a bank that
+ * detects a duplicate answers with that payment.
  */
 const maxAgeMs = 48 * hourMs;
 
@@ -148,7 +148,7 @@ const isAddress = (value: unknown) => typeof value === 'string' && /^(?:https?:\
 export const isLink = (value: unknown): boolean =>
   isAddress(value) || (isObject(value) && Object.keys(value).length === 1 && isAddress(value.href));
 
-/** Whether all links have one of these names. Other links lead to a step that is still missing. */
+/** Whether all links have one of these names. Any other link may lead to a step that the payment still needs. */
 export function areLinks(links: unknown, names: readonly string[]): boolean {
   const isLinkName = (name: unknown) => typeof name === 'string' && names.includes(fold(name));
   return Array.isArray(links)

@@ -15,17 +15,18 @@ import { type Finding, finding, readSuccess, speaksOfFailure } from './success-a
 import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
- * The meaning of the bank's answer to a payment, in a closed world: an answer decides only if bankql understands all of it.
- * DONE needs evidence of the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in
- * payment-words.ts, the bodies with which a request is refused before it is read in bank/gateway-answers.ts.
+ * The meaning of the bank's answer to a payment. An answer decides only if bankql understands all of it. DONE needs evidence of
+ * the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in payment-words.ts. The
+ * bodies with which a gateway refuses a request before the bank reads it are in bank/gateway-answers.ts.
  */
 
 /**
  * - `DONE`: the bank executed it. `answer`: the parts that bankql reads, see stored-response.ts.
  * - `REJECTED`: the bank did not execute it and will not.
- * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept, and the key is
- *   free again.
- * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer` then as above.
+ * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept,
+ *   and the key is free again.
+ * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer`: as for
+ *   DONE.
  */
 interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
@@ -40,7 +41,7 @@ interface PaymentVerdict {
 interface UnknownAnswer {
   /** The unknown members, such as `data.id`; bounded. */
   readonly names: readonly string[];
-  /** The settings that would help. */
+  /** The settings with which bankql would understand the answer. */
   readonly hint: string;
   /** The bank's code in a refusal, shortened and without secrets; undefined if it has none. */
   readonly code?: string | undefined;
@@ -58,7 +59,7 @@ interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'
   readonly gateways?: GatewayAnswers | undefined;
   /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
   readonly isRefusalOfReads?: ((response: Answered) => boolean) | undefined;
-  /** Values that no stored answer may contain; the bank may repeat the request. */
+  /** The secrets of the request. The bank may repeat them, and no stored answer may contain them. */
   readonly secrets: readonly string[];
   readonly now?: number;
 }
@@ -77,7 +78,7 @@ export function classifyPaymentResponse(response: Answered, given: ClassifyOptio
   const isLong = response.body.length > maxErrorLength;
   const read = { bankWords, isLong, isEntry: false, stated: null, now: given.now ?? Date.now() };
   const options = { ...given, ...read };
-  // In another charset, the same bytes may have another meaning.
+  // In a charset other than UTF-8, the same bytes may have another meaning.
   const isForeign = otherCharsetOf(response) !== null;
   const said: AnswerBody = isForeign ? { kind: 'unreadable', value: undefined } : readBody(response);
   if (status >= 200 && status < 300) return classifySuccess(response, said, options);

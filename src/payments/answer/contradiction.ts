@@ -10,7 +10,7 @@ const plain = (value: unknown): string =>
   typeof value === 'boolean' ? String(value) : (scalarOf(value) ?? '');
 const isNo = (value: unknown): boolean => /^(?:false|no|n|0)$/i.test(plain(value));
 const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(value));
-/** A counter of errors that is zero, or a flag that is not set. */
+/** Whether a member that is named for a failure reports none: it is empty, a count of zero, or a flag that is not set. */
 const isNoFailure = (value: unknown): boolean =>
   isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));
 

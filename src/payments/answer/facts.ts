@@ -25,13 +25,13 @@ import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
 /**
- * A fact in an answer: a value at a place. The known places are those of the contract's records, of the request that was sent,
- * and of payment-words.ts. A value at a known place is not necessarily known: the rules below check it.
+ * A value in an answer, with its place: the names that lead to it. Known places are those of the contract's records, of the
+ * request that was sent, and of payment-words.ts. At a known place, the rules below check whether the value is known too.
  */
 export interface Fact {
   /** The names that lead to the value, as the bank writes them. */
   readonly path: readonly string[];
-  /** The folded name. An entry of a list has the name of the list. */
+  /** The name, folded (see `fold`). An entry of a list has the name of the list. */
   readonly name: string;
   /** The folded names that lead to the value, such as `details_value_amount`. A folded name contains no `_`. */
   readonly place: string;
@@ -67,9 +67,9 @@ export const recordFacts = (record: object): Fact[] =>
     return isOpen && isObject(value);
   });
 
-/** A Transaction has its id at the top level and its status in its details. */
+/** Whether a place is that of a status. A Transaction has its status in its details. */
 const isStatusPlace = (place: string) => words.statusName.test(place) || place === 'details_status';
-/** Whether a member is a code or a text in which a bank says why. */
+/** Whether a member is a code or a text in which a bank gives a reason. */
 const isReasonName = (place: string) => words.reasonName.test(place) || words.textName.test(place);
 
 /** The context in which a record is read. */
@@ -81,7 +81,7 @@ export interface About {
   readonly now: number;
   /** Whether the answer is so long that only its known members are read. */
   readonly isLong: boolean;
-  /** Whether the record is the entry of a list that repeats the payment. */
+  /** Whether the record is an entry of a list: the one that repeats the payment. */
   readonly isEntry: boolean;
   /** The meaning of the record's statuses, if they agree. */
   readonly stated: Meaning | null;
@@ -101,7 +101,7 @@ export const meaningsIn = (facts: readonly Fact[], about: About): (Meaning | nul
 type Rule = (value: unknown, about: About) => boolean;
 
 const isRecord: Rule = (value) => isObject(value);
-/** Whether a free text of the bank comes with a status, and says nothing about the outcome. */
+/** Accepts a free text of the bank, if the answer has a status and the text says nothing about the outcome. */
 const isFreeText: Rule = (value, about) => {
   if (about.stated === null) return false;
   const text = scalarOf(value);
@@ -158,11 +158,11 @@ const description: Rule = (value, about) =>
   isEmptyText(value) ||
   (about.sent.description ? value === about.sent.description : about.isEntry && isFreeText(value, about));
 
-/** The rules for places where the kind of value is not enough. */
+/** Further rules, for places where a rule for the kind of value is not enough. */
 const rules: readonly (readonly [RegExp, Rule])[] = [
   [/^(?:body_)?description$/, description],
   [/^details_description$/, (value, about) => description(value, { ...about, isEntry: true })],
-  // The person who stopped a payment contradicts its success.
+  // If the answer names somebody who cancelled or paused the payment, that contradicts a success.
   [
     /^details_(?:cancelled|paused)by/,
     (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),
@@ -173,7 +173,10 @@ const rules: readonly (readonly [RegExp, Rule])[] = [
   [/^links$/, (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status'])],
 ];
 
-/** The places that repeat the request, and links: with only these beside it, a receipt decides without a status. */
+/**
+ * The places that repeat the request, and those of links. If an answer has a receipt, and otherwise only values at these
+ * places, it decides without a status.
+ */
 const besideReceipt = /^(?:amount|currency|description|from|to|value|body|self|links)(?:_|$)/;
 
 /** Whether bankql understands a fact. */

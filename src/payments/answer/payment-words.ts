@@ -30,7 +30,7 @@ const statusWords: ReadonlyMap<string, Meaning> = new Map([
   ),
   ...statusesOf('rejected', 'failed rejected declined denied refused cancelled canceled RJCT CANC'),
 ]);
-/** A transaction request waits for its customer: this is the success of putTransactionsRequestAccount. */
+/** Statuses of a transaction request that waits for its customer. For putTransactionsRequestAccount, they are a success. */
 const requestWords = setOf('INITIATED NEXT_CHALLENGE_PENDING');
 
 /** The operator's lists and paths: BANK_PAYMENT_DONE, _REJECTED, _STATUS, _RECEIPT and _NEUTRAL. */
@@ -74,7 +74,7 @@ export const textName = /^(?:message|title|detail)$/;
 export const reasonName = /^(?:code|message|reason)$/;
 export const timeName = /^(?:time|timestamp|date|datetime)$/;
 export const requestIdName = /^(?:x?request|correlation|trace|track)id$/;
-/** Names of members that mean a failure if they have a value; then names that mean a failure if they are `false`. */
+/** `failureName`: members that mean a failure if they have a value; `successName`: those that do if they are `false`. */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =
   /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
@@ -89,21 +89,21 @@ export const requestTypes =
 const emptyWords = setOf(
   'error errors err fail failure fault exception null nil none nan undefined unknown invalid n/a false true',
 );
-/** Words of a text that says that a payment was not executed, or was undone. */
+/** Words by which a text says that a payment was not executed, or was undone. */
 const noWords = setOf(`no not ko nok nack nak never cannot unable without impossible bad wrong missing
   wasnt isnt hasnt didnt doesnt couldnt cant wont abort aborted blocked bounced expired halted incomplete recalled refunded returned
   reversal reversed revoked rollback stopped suspended unexecuted unpaid unprocessed unsettled unsuccessful void voided withdrawn
   AM05 DUPL`);
 const isNoWord = (word: string): boolean => noWords.has(fold(word));
-/** Words of a text that says that a payment is still pending. */
+/** Words by which a text says that a payment is still pending. */
 const waitingWords = setOf(
   'awaiting waiting held hold onhold ongoing deferred delayed postponed unconfirmed unverified',
 );
-/** Whether a word excludes that its text is a receipt, an id or a free text in an answer that decides. */
+/** Whether a word may tell an outcome or an error. A text with such a word is no receipt, no id, and no free text. */
 export const isTellingWord = (word: string): boolean =>
   emptyWords.has(fold(word)) || isAgainst(word, 'done', noBankWords);
 
-/** Parts of a folded text or id that suggest a failure. They are many more than the phrases, because it is safe to doubt. */
+/** Parts of a folded text or id that suggest a failure. More than `phrases`: a wrong doubt only makes a payment UNKNOWN. */
 const failureInText = new RegExp(
   `${failureName.source}|timeout|timedout|badrequest|unavailable|unsuccess|insufficient|exceed|invalid|forbidden|unsupported
   |unauthori[sz]ed|nosuch|doesnotexist|amount(?:mustbe|hastobe)|limit(?:reached|usedup)|too(?:low|high|large|small)
@@ -115,7 +115,7 @@ const failureInText = new RegExp(
   ),
 );
 const uuid = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
-/** The words of a text. The digits of a UUID may spell a code of ISO 20022, such as ACFC. */
+/** The words of a text, without its UUIDs: their digits may spell a code of ISO 20022, such as ACFC. */
 export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').split(/[^\p{L}\p{N}]+/u);
 
 /** The maximum length of a text that is read. A longer text may say anything. */
@@ -194,7 +194,7 @@ const neutralTexts =
 const withoutFillers = (text: string): string =>
   text.replaceAll(/[_-]/g, ' ').replaceAll(/\b(?:a|an|the|is|are|has been|have been)\b/gi, '');
 
-/** Longer texts are no phrases. */
+/** The maximum length of a text that is compared with the phrases. */
 const maxText = 1000;
 
 /**

@@ -18,8 +18,8 @@ import { type Finding, finding, pathOf } from './success-answer.ts';
 /** A refusal with a 4xx is understood if every member of it is known, and one of them gives a reason. */
 
 /**
- * A code decides without a text, or with texts that are known; a code that the operator lists decides with any text. A text beside a
- * code may say that the payment was executed all the same.
+ * A known code decides if all texts beside it are known too. An unknown text may say that the payment was executed all the
+ * same. A code that the operator lists decides with any text.
  */
 export function readRefusal(status: number, object: object, about: About): Finding {
   const facts = refusalFacts(object);
@@ -49,7 +49,7 @@ const refusalFacts = (object: object): Fact[] =>
     return /^errors?$/.test(place) && (isObject(value) || (isOnlyEntry && path.length === 1));
   });
 
-/** `strange`: a member that is not understood; texts with unknown words do not count. */
+/** `strange`: a member that is not understood. A text with unknown words is `unknown` instead. */
 function readReason(
   status: number,
   { name, place, value }: Fact,
@@ -59,7 +59,7 @@ function readReason(
   const text = scalarOf(value);
   const isPlain = text !== null && !isEmptyText(value);
   const unless = (isUnderstood: boolean) => (isUnderstood || isEmptyText(value) ? 'neutral' : 'strange');
-  // An object inside is not read.
+  // A further object in this one is not read.
   if (place.includes('_') && isObject(value)) return 'strange';
   if (words.creationName.test(name) || words.timeName.test(name)) return unless(isPast(value, now));
   if (words.requestIdName.test(name)) return unless(/\d/.test(text ?? '') && isId(value));
@@ -74,7 +74,7 @@ function readReason(
   return reason === 'unknown' ? 'strange' : reason;
 }
 
-/** Open Bank Project repeats the ids of the request behind its sentences (`unboxFullOrFail`). */
+/** Removes the ids that Open Bank Project adds after its sentences (`unboxFullOrFail`), if they are those of the request. */
 function withoutSentIds(text: string, sent: Sent): string {
   const [, sentence = text, bankId, accountId] =
     /^(OBP-\d{5}: .{1,200}?) +Current BankId is (\S{1,128}) and Current AccountId is (\S{1,128})$/.exec(

@@ -22,13 +22,13 @@ import {
 } from './facts.ts';
 import { fold, type Meaning } from './payment-words.ts';
 
-/** A success is understood if every fact is known, and it needs evidence that is about this payment. */
+/** A success decides if every fact in it is known, and if it has evidence that is about this payment. */
 
 /** The meaning of an answer, and its members that are not known. */
 export interface Finding {
   readonly meaning: Meaning | null;
   readonly names: readonly string[];
-  /** The settings that would help, if the names do not tell. */
+  /** The settings with which bankql would understand the answer, if they do not follow from the names. */
   readonly hint?: string | undefined;
   /** The bank's code in a refusal that is not understood, if there is one. */
   readonly code?: string | undefined;
@@ -115,8 +115,8 @@ function ownEntry(entries: readonly unknown[], sent: Sent): object | undefined {
 }
 
 /**
- * Whether an entry repeats the payee and all that was sent of amount and currency; false if it names others, null if it does not
- * name them. Without a payment, as in `bankql payments explain`, it has to name a payee.
+ * true: the entry repeats the payee, and the amount and the currency if they were sent. false: it names another value for one
+ * of these. null: it lacks one of them. Without a payment, as in `bankql payments explain`, it has to name a payee.
  */
 function repeatsPayment(entry: object, sent: Sent): boolean | null {
   const facts = new Map(recordFacts(entry).map((fact) => [fact.place, fact]));
@@ -126,7 +126,7 @@ function repeatsPayment(entry: object, sent: Sent): boolean | null {
   };
   const payee = facts.get('body_to_accountid')?.value;
   const isPayee = sent.toAccountId === null ? !isEmptyText(payee) || null : compared('body_to_accountid');
-  // An amount in an unknown form may be this one.
+  // An amount in an unknown form counts as absent, because it may be the one that was sent.
   const isNumber = decimal(scalarOf(facts.get('body_value_amount')?.value) ?? '') !== null;
   const isAmount = isNumber ? compared('body_value_amount') : null;
   const isCurrency = compared('body_value_currency');

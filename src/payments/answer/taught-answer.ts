@@ -17,11 +17,14 @@ import * as words from './payment-words.ts';
 import { type BankWords, fold, type Meaning } from './payment-words.ts';
 import { type Finding, finding, pathOf, requestsName } from './success-answer.ts';
 
-/** A success that is decided by the values at the operator's paths. */
+/** Reads a success by the values at the operator's paths (BANK_PAYMENT_STATUS, BANK_PAYMENT_RECEIPT). */
 
 type Path = readonly string[];
 
-/** A path into the list of transaction requests is for putTransactionsRequestAccount; every other path is for both operations. */
+/**
+ * The operator's words for one operation. A path into the list of transaction requests is for putTransactionsRequestAccount
+ * only; every other path is for both operations.
+ */
 export function bankWordsFor({ envelope }: Operation, words: BankWords): BankWords {
   const isOther = (path: Path | undefined) => envelope === null && requestsName.test(fold(path?.[0] ?? ''));
   return {
@@ -46,7 +49,7 @@ export function readPaths({ value }: AnswerBody, given: About): Finding {
     meaning === 'done' && receiptPath !== undefined && !isReceipt(valueAt(root, receiptPath), about, true);
   if (isReceiptMissing)
     return finding(null, [nameOf(receiptPath)], 'BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS');
-  // Each is read as if it stood alone.
+  // Each member beside the paths is read as if it stood alone.
   const beside = factsBeside(root, [statusPath ?? [], receiptPath ?? []]).map(({ path, value: member }) => {
     const key = path.at(-1) ?? '';
     return { path, folded: fold(key), alone: { [key]: member }, facts: recordFacts({ [key]: member }) };
@@ -117,7 +120,7 @@ function without(value: unknown, [key, ...rest]: Path): unknown {
   return Object.fromEntries(isEmptyContainer(left) ? others : [...others, [key, left]]);
 }
 
-/** The stored part of an answer to makeTransaction that is read by paths. */
+/** The part of an answer to makeTransaction that is stored if the operator's paths decide it. */
 export const taughtContent = ({ value }: AnswerBody, { statusPath, receiptPath }: BankWords) => ({
   id: receiptPath && scalarOf(valueAt(value, receiptPath)),
   status: statusPath && scalarOf(valueAt(value, statusPath)),

@@ -21,8 +21,8 @@ export interface StoreDriver {
    */
   insert(row: NewRow): Promise<StoredRow>;
   /**
-   * Replaces or deletes (null) the row if it has this version. `updated_at` becomes the database's time; if the
-   * change finishes the row, it is not before that of any finished row, in case the clock was set back.
+   * Replaces the row, or deletes it (`change` is null), if it has this version. `updated_at` becomes the database's time. If
+   * the change finishes the row, `updated_at` is at least that of every finished row, in case the clock was set back.
    * Shape: whether the row had this version.
    */
   compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;

@@ -11,15 +11,15 @@ export type StoreCall = Exclude<
 export interface StoreObserver {
   /** Called for every call, including failed ones. */
   onStoreCall(method: StoreCall, seconds: number): void;
-  /** Called once for each outage, but not for calls that the end of the process ends. The reason contains no secret. */
+  /** Called once for each outage, but not if a call fails because the process ends. The reason contains no secret. */
   onStoreAway(reason: string): void;
   onStoreBack(awaySeconds: number): void;
 }
 
 const retryMs = 1_000;
 /**
- * The time without a failed call after which the database counts as recovered: with a full disk it answers, but refuses payments. It
- * is longer than the pause between two attempts to write an outcome.
+ * The time without a failed call after which the database counts as recovered. An answer alone is no proof: with a full disk,
+ * the database answers, but refuses payments. The time is longer than the pause between two attempts to write an outcome.
  */
 const quietMs = 5_000;
 

@@ -27,8 +27,8 @@ interface OpenStoreOptions {
 }
 
 /**
- * The time for which a payment may wait for a file on a slow disk, in milliseconds. A payment waits twice, and has to end before
- * its lease is over. PostgreSQL has its own limits.
+ * The time for which a payment may wait for a file on a slow disk, in milliseconds. A payment waits for two such calls, and has
+ * to end before its lease is over. PostgreSQL has its own limits.
  */
 const fileTimeoutMs = 4_000;
 /** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */

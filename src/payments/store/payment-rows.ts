@@ -27,7 +27,7 @@ const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
 
 /**
  * The payment in a row. The database has set the times in the row; they replace the times in the record, also those of its
- * first and last change. If the record is damaged, it is made of the columns.
+ * first and last change. If the record is damaged, it is made from the other columns.
  */
 export function heldPaymentIn(row: StoredRow): HeldPayment {
   const { data } = storedPayment.safeParse(parseJson(row.json));
@@ -59,8 +59,8 @@ const recordDamaged = {
 } as const;
 
 /**
- * The payment of a damaged record. It is UNKNOWN, whatever its column says: nobody knows what it was, or what the bank said. Until
- * its lease is over it may be under way, and its attempt may write how it ended.
+ * The payment of a damaged record. It is UNKNOWN, whatever the row's state is, because neither the payment nor the bank's
+ * answer is known. But a PENDING one stays PENDING until its lease is over, and its attempt may write how it ended.
  */
 function damagedPaymentIn(row: StoredRow): HeldPayment {
   const isUnderWay = row.state === 'PENDING' && row.lease_until > row.now;

@@ -20,7 +20,7 @@ interface PaymentStoreOptions {
   readonly retentionMs: number;
   /** The time for which no record expires after the start, and after a step of the clock (default: an hour). */
   readonly expiryPauseMs?: number;
-  /** Whether the store is only read: a state that has changed by time is shown, but not written. False by default. */
+  /** Whether nothing is written (default: false). A change that is due, such as a lease's end, is then only shown. */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
   /** The time in milliseconds since 1970, by a clock that cannot be set. */
@@ -31,7 +31,7 @@ const steadyClock = () => performance.timeOrigin + performance.now();
 
 /** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
 const maxDifferenceMs = 60_000;
-/** A clock that is wrong at the start of a machine, or that somebody sets, is put right within this time. */
+/** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;
 const pageSize = 128;
 const purgeEveryMs = 60_000;
@@ -62,7 +62,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   /** The attempts that this process has begun and not ended, so that their records need not be read again. */
   const begun = new Map<string, Seen>();
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** The lead of the database's clock over this process's, as far as steps were noticed. */
+  /** How far the database's clock is ahead of this process's, in milliseconds; updated when a step is noticed. */
   let ahead = 0;
   let clockSetAt = clock();
   let isTimeAhead = false;
@@ -93,8 +93,8 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   }
 
   /**
-   * Records whose last change was before this time have expired; 0 if none has. It is the database's time as this process has
-   * followed it, so that a step of the clock deletes nothing before it is noticed.
+   * Records whose last change was before this time have expired; 0 if none has. It is computed from this process's clock and
+   * `ahead`, so that a step of the database's clock deletes nothing before it is noticed.
    */
   const expiredBefore = () =>
     clock() - clockSetAt < expiryPauseMs ? 0 : Math.floor(clock() + ahead - retentionMs);
@@ -127,7 +127,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
 
   /**
    * Applies an event to a record. `first`: the record, if it has been read already.
-   * Shape: the record after it, null if it is gone, and whether it changed.
+   * Shape: the record after the event (null if it is deleted), and whether the event changed it.
    */
   async function apply(id: string, eventAt: (now: number) => ProtocolEvent, first?: Seen | null) {
     let before = first === undefined ? await load(id) : first;
@@ -143,10 +143,10 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       // Another process has changed the record in the meantime.
       before = await load(id);
     }
-    throw unavailable('a record of it changes all the time');
+    throw unavailable('other processes keep changing one of its records');
   }
 
-  /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
+  /** The record after the changes that are due: the end of its lease or of its retention. Null if there is no record then. */
   async function current(id: string, first?: Seen | null): Promise<Seen | null> {
     const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
     if (after === null) return null;
@@ -179,7 +179,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
       const found = await current(id, seen);
       if (found !== null) return found.held.record;
     }
-    throw unavailable('a record of it changes all the time');
+    throw unavailable('other processes keep changing one of its records');
   }
 
   async function end(attempt: AttemptOutcome): Promise<boolean> {
@@ -201,7 +201,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     }
   }
 
-  /** A failure is not reported here, because payments fail for the same reason and report it. */
+  /** Deletes expired rows. A failure is not reported, because payments fail for the same reason and report it. */
   async function purge(): Promise<void> {
     purgedAt = clock();
     while (closing === null && (await driver.purge(expiredBefore()).catch(() => 0)) > 0)

@@ -39,7 +39,7 @@ const givenColumns = [
 /** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
 const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
 
-/** Payments that may need attention, and those that have ended. */
+/** The conditions for payments that may need attention, and for those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";
 const finished = "state IN ('DONE', 'REJECTED')";
 
@@ -67,7 +67,7 @@ export interface Dialect {
 export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
-/** The columns of StoredRow: all, because those beside the record say what a damaged one was. */
+/** The columns of StoredRow: all of them. If the JSON is damaged, the others still describe the payment. */
 const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
 
 /** The number of the first parameter that an INSERT does not use. */
@@ -91,16 +91,16 @@ export const recoverSql = (dialect: Dialect): string =>
 
 export const insertedValues = (row: NewRow) => [...givenColumns.map((name) => row[name]), row.lease_ms];
 
-/** The row with an id. `further`: columns. */
+/** Reads the row with an id. `further`: additional columns, after a comma. */
 export const selectSql = ({ table, mark, now }: Dialect, further = ''): string =>
   `SELECT ${storedColumns(now)}${further} FROM ${table} WHERE id = ${mark}1`;
 
-/** Replaces a row if it has a version. */
+/** Replaces a row if it has the given version. */
 export function replaceSql(dialect: Dialect): string {
   const { table, mark, now } = dialect;
   const changes = changedColumns.map((name, n) => `${name} = ${mark}${n + 3}`).join(', ');
-  // The retention of a finished row is counted from its change. If the clock was set back, its now is long ago once it is right
-  // again: so the newest time of all finished rows counts.
+  // A finished row is kept for the retention after `updated_at`. If the clock is behind, `now` is too early, and the row would
+  // be deleted too early once the clock is right. So the newest `updated_at` of all finished rows is taken if it is later.
   const changedAt = `CASE WHEN ${mark}${changedColumns.indexOf('state') + 3} IN ('DONE', 'REJECTED') THEN (SELECT max(at) FROM (
     SELECT ${now} AS at UNION ALL SELECT max(updated_at) FROM ${table} WHERE ${finished}) AS times) ELSE ${now} END`;
   return `UPDATE ${table} SET ${changes}, updated_at = ${changedAt} WHERE id = ${mark}1 AND version = ${mark}2`;
@@ -112,14 +112,14 @@ export const replacedValues = (id: string, version: string, change: RowChange) =
   ...changedColumns.map((name) => change[name]),
 ];
 
-/** Deletes a row if it has a version. */
+/** Deletes a row if it has the given version. */
 export const removeSql = ({ table, mark }: Dialect): string =>
   `DELETE FROM ${table} WHERE id = ${mark}1 AND version = ${mark}2`;
 
 /** Finished rows whose last change was before a time. `before`: a parameter. */
 const expired = (before: string) => `${finished} AND updated_at < ${before}`;
 
-/** Deletes some of the finished rows whose last change was before a time. `lock`: how they are read. */
+/** Deletes some of the finished rows whose last change was before a time. `lock`: the locking clause of the SELECT. */
 export const purgeSql = ({ table, mark }: Dialect, limit: number, lock = ''): string =>
   `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ${expired(`${mark}1`)} LIMIT ${limit} ${lock})`;
 
@@ -186,7 +186,7 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   const { expiredBefore } = query;
   if (expiredBefore !== undefined && !isUnfinished(query))
     conditions.push(`NOT (${expired(value(expiredBefore))})`);
-  // The sum prevents the database from reading all rows in this order: few of them match.
+  // `+ 0` prevents the database from reading all rows in the order of the index, of which few match.
   const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
   const text = `SELECT ${storedColumns(now)} FROM ${tableOf(query, dialect)}
     WHERE ${conditions.join(' AND ')} ${order} LIMIT ${value(query.limit)}`;

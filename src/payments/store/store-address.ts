@@ -14,7 +14,7 @@ const allowed =
  * Errors: AddressError.
  */
 export function parseStoreUrl(url: string): StoreAddress {
-  // A file whose name ends with a line end would be a new store once the line end is removed.
+  // A line end would be a part of the file's name. If somebody removed it later, bankql would use a new store.
   if (/^\s|\s$|\p{Cc}/u.test(url))
     throw new AddressError('it has white space at an end, or a control character: remove it');
   if (url === 'memory:') return { kind: 'memory' };
@@ -26,7 +26,7 @@ export function parseStoreUrl(url: string): StoreAddress {
   throw new AddressError(`it names no payment store: use ${allowed}`);
 }
 
-/** A URL for messages, readable or not, without the user and without what may be a password. */
+/** A URL for messages, valid or not, without the user and without any part that may be a password. */
 export function shownStoreUrl(url: string, mask: string): string {
   return (
     url

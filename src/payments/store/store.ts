@@ -67,12 +67,13 @@ export interface PaymentStore {
    */
   begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
-   * Writes how an attempt ended. Only the attempt that began the payment (`trackId`) can write it. The record has to be PENDING, or
-   * UNKNOWN because its lease ended before the answer came; a record that an operator settled is not changed. An outcome of null
-   * says that this attempt executed nothing. A PENDING record is then deleted, so that its key is free. An UNKNOWN one becomes
-   * REJECTED, because a client may have been told already that the payment may have been sent.
-   * Shape: whether the record changed. If that fails, and this process began the attempt, the outcome is kept in memory: the
-   *        methods here answer from there, and it is written when the store is back.
+   * Writes how an attempt ended. Only the attempt that began the payment (`trackId`) can write it. The record has to be
+   * PENDING, or UNKNOWN because its lease ended before the answer came; a record that an operator settled is not changed. An
+   * outcome of null says that this attempt executed nothing. A PENDING record is then deleted, so that its key is free. An
+   * UNKNOWN one becomes REJECTED, because a client may have been told already that the payment may have been sent.
+   * Shape: whether the record changed.
+   * Errors: StoreUnavailable. If this process began the attempt, the outcome is then kept in memory: the methods here answer
+   * from there, and it is written when the store is back.
    */
   end(attempt: AttemptOutcome): Promise<boolean>;
   /** The number of outcomes that only this process knows. */
@@ -116,7 +117,7 @@ export type StoreEvent =
 
 export type OnStoreEvent = (event: StoreEvent) => void;
 
-/** Undefined if it is not JSON. */
+/** The value of a JSON text; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

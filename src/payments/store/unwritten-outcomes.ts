@@ -21,13 +21,13 @@ export function pause(ms?: number): Promise<void> {
 }
 
 /**
- * The outcomes that the database has not taken. They are written when it is back. The same retry deletes a record whose INSERT may
- * or may not have been committed. If this process dies first, that record stays PENDING and becomes UNKNOWN although nothing was sent.
- * This is safe, but the key is used up.
+ * Keeps the outcomes that the database has not stored, and writes them when it is back. The same retry deletes a record whose
+ * INSERT may or may not have been committed. If this process dies first, that record stays PENDING and becomes UNKNOWN although
+ * nothing was sent. This is safe, but the key is used up.
  */
 export class UnwrittenOutcomes {
   readonly #write: (kept: Unwritten) => Promise<boolean>;
-  /** By Track-ID. */
+  /** The unconfirmed writes by Track-ID. */
   readonly #kept = new Map<string, Unwritten>();
   #writing: Promise<void> | null = null;
   #retrying = false;

@@ -8,8 +8,9 @@ import { centsOf } from '../money.ts';
 import { checkOfPath, found, HttpError } from '../request-checks.ts';
 
 /**
- * Id, owners, type, label, currency, balance before the transfers of the seeded requests, views, and number of transactions; an
- * account without transactions has no counterparties either. The balance of alice-trust has more digits than a double keeps.
+ * The columns: id, owners, type, label, currency, balance before the transfers of the seeded requests, views, and number of
+ * transactions. An account without transactions has no counterparties either. The balance of alice-trust has more digits than a
+ * double keeps.
  */
 const accountTable = `
   alice-current | alice | current | Everyday | EUR | 4250.10 | owner public | 40
@@ -95,7 +96,7 @@ export function ownerView(database: Database, ids: ViewIds, caller: string | nul
   return account;
 }
 
-/** A list entry as seen through a view: `public` hides the owners, how to pay to the account, and its amount. */
+/** A list entry as seen through a view: `public` hides the owners, the account's numbers and the amount. */
 function seenThrough(viewId: string, account: Account) {
   const balance = account.balance ?? {};
   if (viewId === 'owner') return { ...account, balance };
@@ -116,7 +117,7 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
 }
 
 /**
- * The balance after the PUT. Customers may send the balance as it is, or leave it out: the PUT's body has to have one.
+ * The balance after the PUT. The body must have a balance, in which customers may repeat the present values or leave them out.
  * Errors: HttpError 400 for an amount that cannot be kept, 403 for a customer who would change it.
  */
 function balanceOf(held: Account['balance'], given: AccountBody['balance'], caller: string) {
@@ -132,8 +133,8 @@ function balanceOf(held: Account['balance'], given: AccountBody['balance'], call
 
 export const accountHandlers: Handlers<'getAccountsScope' | 'putAccountID'> = {
   /**
-   * Scope `views`: only the path's account. Scope `permissions`: every account that the caller may see through the
-   * path's view, which is the caller's own for `owner` and all that have it for `public`.
+   * Scope `views`: only the path's account. Scope `permissions`: for the view `owner`, every account of the caller; for
+   * `public`, every account with this view.
    * Errors: HttpError 404 for another scope, and as viewedAccount.
    */
   getAccountsScope: ({ ids, caller, database }) => {

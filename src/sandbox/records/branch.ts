@@ -5,7 +5,7 @@ import { bankId } from '../identity.ts';
 import { matches } from '../list-query.ts';
 import { checkOfPath, requireStaff } from '../request-checks.ts';
 
-/** Id, name, city, country, street, postcode, latitude and longitude. */
+/** The columns: id, name, city, country, street, postcode, latitude and longitude. */
 const branchTable = `
   nicosia-main | Λευκωσία Κεντρικό | Λευκωσία | CY | Λεωφόρος Μακαρίου Γ΄ 12 | 1065 | 35.1676 | 33.3626
   nicosia-old-town | Παλιά Πόλη | Λευκωσία | CY | Οδός Λήδρας 88 | 1011 | 35.1735 | 33.3617

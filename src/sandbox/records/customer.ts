@@ -10,19 +10,19 @@ const shareAccount = (database: Database, one: string, other: string): boolean =
 
 export const customerHandlers: Handlers<'getCustomer' | 'putCustomerID'> = {
   /**
-   * A customer, for that customer, for owners of an account together with them, and for the staff.
+   * A customer. Only that customer, those who own an account together with them, and the staff may read it.
    * Errors: HttpError 404 if there is no such customer, 403 for anybody else.
    */
   getCustomer: ({ ids, caller, database }) => {
     const id = ids.CUSTOMER_ID;
     const customer = customerOf(database, id);
     if (caller !== id && caller !== staffId && !shareAccount(database, caller, id))
-      throw new HttpError(403, `The customer ${id} is another`);
+      throw new HttpError(403, `The customer ${id} is not the caller`);
     return customer;
   },
 
   /**
-   * Replaces the caller's own record; the staff replace any. `metadata`, which no request may hold, is kept.
+   * Replaces the caller's own record; the staff replace any. `metadata` is kept, because no request may contain it.
    * Errors: HttpError 403 for any other id, known or not.
    */
   putCustomerID: ({ ids, body, caller, database }) => {

@@ -4,7 +4,7 @@ import { childTable, rowsOf } from '../database.ts';
 import type { Handlers } from '../handlers.ts';
 import { requireStaff } from '../request-checks.ts';
 
-/** Customer, days before the start, time of day, department, person and text; the oldest first. */
+/** The columns: customer, days before the start, time of day, department, person and text. The oldest message comes first. */
 const messageTable = `
   alice | 118 | 09:30 | Welcome desk | Ελένη | Καλώς ήρθατε στην τράπεζά μας.
   alice | 80 | 12:00 | Cards | Jürgen | Your new card has been sent. Gültig ab 1. März.
@@ -15,7 +15,7 @@ const messageTable = `
   omar | 93 | 07:20 | Welcome desk | Ελένη | أهلاً وسهلاً
   omar | 1 | 06:00 | Accounts | Ελένη | حسابك مكشوف. يرجى الإيداع.`;
 
-/** By customer id. */
+/** The messages by customer id. */
 export const messages = childTable<Message>((customerId, database) =>
   rowsOf(messageTable)
     .filter(([to]) => to === customerId)

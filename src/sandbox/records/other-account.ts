@@ -8,8 +8,8 @@ import { ownerView, seededAccounts } from './account.ts';
 type Payee = OtherAccount & { readonly id: string };
 
 /**
- * Id, kind, name, bank, country and number of the IBAN, and the bank's code: the employer, those who are paid, and two whose
- * transfers do not complete.
+ * The columns: id, kind, name, bank, the IBAN's country and number, and the bank's code. The rows: the employer, those who are
+ * paid, and two whose transfers do not complete.
  */
 const payeeTable = `
   payee-employer | employer | Μεσόγειος Τεχνολογία ΑΕ | Ελληνική Δοκιμαστική | GR 01101250000000012300695 | TSTAGRAA
@@ -35,7 +35,7 @@ const [employer, ...known] = rowsOf(payeeTable).map(
   },
 );
 
-/** alice-current lacks those whose transfers do not complete, because the README shows its counterparties. */
+/** `troubled`: those whose transfers do not complete. alice-current lacks them, because the README shows its counterparties. */
 const [commonPayees, troubled] = [known.slice(0, -2), known.slice(-2)];
 
 /** The counterparties of an account: first the employer, who pays it, then four of the commonPayees. */
@@ -61,14 +61,14 @@ const suppliers = towns
     return { id: `supplier-${number}`, kind: 'supplier', bank: 'Тестова банка', holder, ...account };
   });
 
-/** Further counterparties of alice-current: a second name for one IBAN, and two machines that nobody gave an id. */
+/** Further counterparties of alice-current: a second name for one IBAN, and two cash machines without an id. */
 const extras: readonly OtherAccount[] = [
   { id: 'payee-deposit', kind: 'landlord', bank: 'Τράπεζα Δοκιμών', IBAN: commonPayees[0]?.IBAN },
   { bank: 'Test Bank London', kind: 'cash machine', holder: { is_alias: true, name: 'ATM 4711' } },
   { bank: 'テスト銀行', kind: 'cash machine' },
 ];
 
-/** By account id. An account without transactions has no counterparties either. */
+/** The counterparties by account id. An account without transactions has no counterparties either. */
 export const otherAccounts = childTable<OtherAccount>((accountId) => {
   const index = seededAccounts.findIndex(({ id }) => id === accountId);
   if (!seededAccounts[index]?.history) return [];

@@ -5,7 +5,7 @@ import { bankId } from '../identity.ts';
 import { matches } from '../list-query.ts';
 import { found, HttpError, requireStaff } from '../request-checks.ts';
 
-/** Id, name, category, family, super family and details. */
+/** The columns: id, name, category, family, super family and details. */
 const productTable = `
   current-basic | Basic Current Account | current | accounts | retail | no fee
   current-plus | Current Account Plus | current | accounts | retail | debit card | overdraft free

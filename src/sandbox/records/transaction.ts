@@ -96,7 +96,7 @@ export function seedTransactions(database: Database): void {
 const transactionOf = (database: Database, accountId: string, id: string): Transaction =>
   found(transactions(database, accountId).get(id), `The account ${accountId} has no transaction ${id}`);
 
-/** The values of `{TYPE}`: each is a member of the metadata that the call is about. */
+/** The values of `{TYPE}`: the members of a transaction's metadata. */
 const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
 
 /** The members of a transaction's details that a body may change: who acted on it. The bank posted the others. */
@@ -117,10 +117,10 @@ export const transactionHandlers: Handlers<'getTransaction' | 'putTransactions' 
   },
 
   /**
-   * Replaces a transaction's `metadata` and keeps what the bank posted: of `details`, the body's marks (who approved,
-   * paused or cancelled it) are taken, and amounts, texts and times stay. `other_account` and `uuid` stay too.
-   * Errors: HttpError 400 for a `{TYPE}` that is no kind of metadata, or if `id` or `this_account` is not the path's; 404
-   *         if the account has no such transaction (only transfers make new ones); and as ownerView.
+   * Replaces a transaction's `metadata`. Of the body's `details`, only the marks are taken: who approved, paused or cancelled
+   * the transaction. What the bank posted stays: amounts, texts and times, `other_account` and `uuid`.
+   * Errors: HttpError 400 for a `{TYPE}` that is no kind of metadata, or if `id` or `this_account` is not the path's; 404 if
+   * the account has no such transaction (only transfers make new ones); and as ownerView.
    */
   putTransactions: ({ ids, body, caller, database }) => {
     ownerView(database, ids, caller);
@@ -139,10 +139,10 @@ export const transactionHandlers: Handlers<'getTransaction' | 'putTransactions' 
 
   /**
    * Moves money to another account of this bank, or to a counterparty at another one.
-   * Shape:  `{ "id": <transaction id>, "status": "COMPLETED" }`, or another status if the payee's bank does not take
-   *         it (at once); the specification shows no answer.
-   * Errors: HttpError 403 if the account is another's, 400 if `from` is not the path's account, the value does not fit
-   *         or the funds do not suffice, 404 if there is no account to pay to.
+   * Shape: `{ "id": <transaction id>, "status": "COMPLETED" }`, or another status if the payee's bank refuses it or has not
+   * taken it yet. The specification shows no answer.
+   * Errors: HttpError 403 if the account is another's, 400 if `from` is not the path's account, the value does not fit or the
+   * funds do not suffice, 404 if there is no account to pay to.
    */
   postMakeTransaction: ({ ids, body, caller, database, at }) => {
     ownAccount(database, ids.ACCOUNT_ID, caller);

@@ -22,20 +22,20 @@ interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
   /** By default the operation's loader. */
   readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
-  /** The key of the list; by default the key without the own id. */
+  /** The key of the list; by default the record's key without its own id. */
   readonly key?: readonly KeyPart[];
-  /** The ids of an entry, if more than its own may differ from those of the list. They are checked. */
+  /** The ids of an entry, if other ids than its own may differ from those of the list. They are checked. */
   readonly idsIn?: (
     list: readonly T['Item'][],
     ids: T['ListIds'],
   ) => (record: T['Item']) => { readonly [Name in keyof T['Path']]?: unknown };
-  /** An entry that the ids find otherwise than by its own; null if they find none so. Errors: NOT_FOUND. */
+  /** Finds an entry in another way than by its own id; null if there is none. Errors: NOT_FOUND. */
   readonly find?: (list: readonly T['Item'][], ids: T['Path']) => T['Item'] | null;
 }
 
 export interface RefOptions<T extends BankTypes> {
   readonly key: readonly KeyPart[];
-  /** Reads a single record; without it, a record is found in its list. An answer with another id than was asked for counts as drift. */
+  /** The operation that reads one record; without it, a record is found in its list. An answer with another id counts as drift. */
   readonly read?: Operation;
   readonly list?: ListOptions<T>;
   /** The noun for the record in descriptions; by default the name of the type. */
@@ -84,9 +84,9 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   /** The record's own id, with its name. */
   readonly ownId: KeyId;
   readonly own: string;
-  /** The needs of a selection of the type's fields. */
+  /** What a selection of the type's fields needs (look-ahead.ts). */
   readonly needs: (info: Selection) => Needs;
-  /** Whether the own id is in no path: it is found in a list, and may be any text. */
+  /** Whether no path contains the record's own id. The record is then found in a list, and its id may be any text. */
   readonly isOnlyListed: boolean;
   /** The member of a record that contains its own id. */
   readonly #member: string | undefined;
@@ -118,7 +118,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return this.parent?.root ?? this;
   }
 
-  /** The operation that reads a record. Errors: an Error for a type that nothing is read of. */
+  /** The operation that reads a record. Errors: an Error for a type that no operation reads. */
   get readOperation(): Operation {
     const { operation } = this.read ?? this.list ?? {};
     if (operation === undefined) throw new Error(`No operation reads a ${this.noun}`);
@@ -131,8 +131,8 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   }
 
   /**
-   * The node that a record keeps, so that a link back to the one to which it belongs reads nothing: the object from which it was
-   * reached, or the one that object keeps.
+   * Creates the function that finds the parent node of a record that was reached from `typename`, so that a link back to the
+   * parent reads nothing. The parent is the object from which the record was reached, or that object's own parent.
    */
   underFrom(typename: string): ((ids: Values, parent: Values & Listed) => object | undefined) | null {
     const { parent: above } = this;
@@ -159,7 +159,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return encodeGlobalId(this.name, JSON.stringify(this.#keyOf(linked)));
   }
 
-  /** By the key, or, if that does not identify an entry of a list, by the list's key and the entry's content. */
+  /** The key: the record's ids or, if these do not identify an entry of a list, the list's key and the hash of the entry's content. */
   #keyOf(linked: Values & Listed): readonly unknown[] {
     const { from, contentHash, record } = linked;
     const id = linked[this.own];
@@ -191,14 +191,14 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return typeof id === 'string' && id !== '' ? id : null;
   }
 
-  /** An entry's name in cursors. Without ids, its content is its name. */
+  /** An entry's name in cursors: its id, or the hash of its content if the type has no ids. */
   nameOf(entry: object): string | null {
     if (this.list === undefined) return (entry as Values)[this.own] as string;
     if (this.#member !== undefined || entry instanceof Error) return this.idIn(entry);
     return contentHashOf(this.shape, entry);
   }
 
-  /** The entries of a list that the ids name; several if the bank repeats an id. `listIds`: those of the list, if an entry has others. */
+  /** The entries of a list that have these ids; several if the bank repeats an id. `listIds`: the list's ids, if an entry has others. */
   entriesWith(list: readonly T['Item'][], ids: object, listIds = ids): readonly T['Item'][] {
     const { idsIn } = this.list ?? {};
     const own = (ids as Values)[this.own] as string | null;
@@ -211,7 +211,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return byIds.get(nameOf(ids as Values)) ?? [];
   }
 
-  /** Creates the nodes of a list. An entry may have no id, or that of another entry. `under`: the node whose field lists them. */
+  /** Creates the function that makes the nodes of a list. Ids may be absent or repeated. `under`: the node whose field lists them. */
   nodesIn(
     list: readonly T['Item'][],
     ids: T['ListIds'],
@@ -225,7 +225,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return (record) => ({ ...ids, ...this.#checked(idsOf(record)), from, under, record });
   }
 
-  /** The ids of an entry. Its own may be one that no path can contain. Errors: BANK_BAD_RESPONSE for another. */
+  /** Checks the ids of an entry. Only its own id may be one that no path can contain. Errors: BANK_BAD_RESPONSE for another such id. */
   #checked(given: Values): Values {
     const ids: Record<string, unknown> = {};
     for (const id of this.key)

@@ -43,8 +43,8 @@ const recordIn = (parent: Parent, holder: Holder): Values =>
   holder === null ? parent : (parent.record as Values);
 
 /**
- * The fields of a record, but for its own id and those with the names `omit`. If one of them is selected, its link has read the
- * record. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
+ * The GraphQL fields of a record, except its own id and those in `omit`. When such a field is resolved, its record has been
+ * read. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
 export function fieldsOf(
   t: ObjectFields<Parent>,
@@ -108,7 +108,7 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** A text; null for any other value. Errors: the BANK_BAD_RESPONSE in place of the value. */
+/** A value as text; null if it is no text. Errors: the BANK_BAD_RESPONSE that the value is. */
 function textOf(value: unknown): string | null {
   const text = unwrap(value);
   return typeof text === 'string' ? text : null;

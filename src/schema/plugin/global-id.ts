@@ -57,7 +57,7 @@ interface GlobalIdType<Ids extends object> {
 /** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */
 export const globalIdTypes = new Map<string, GlobalIdType<object> | null>();
 
-/** The first characters of base64url texts that begin with a capital letter, as type names do. */
+/** Matches the base64url of texts that begin with a capital letter, as type names do. */
 const capital = /^[Q-W][A-Za-z0-9_-]+$/;
 
 /**

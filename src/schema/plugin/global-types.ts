@@ -51,7 +51,7 @@ declare global {
       Type extends InputType<Types> | [InputType<Types>] = InputType<Types> | [InputType<Types>],
       Req extends FieldRequiredness<Type> = FieldRequiredness<Type>,
     > {
-      /** The field takes a global id. Any other ID is one of the bank's, in whose place a global one is refused. */
+      /** Whether the field takes a global id. Any other ID field takes an id of the bank, and refuses a global one. */
       isGlobalId?: true;
     }
 
@@ -77,8 +77,8 @@ declare global {
       };
 
       /**
-       * Implements the type of a record: the fields of the record, its ids, its bank, its version and its global id, and those
-       * of its own in `fields`.
+       * Implements the type of a record: the fields of the record, its ids, its bank, its version and its global id, and the
+       * further fields in `fields`.
        */
       bankNode<T extends BankTypes>(
         ref: BankRef<Types, T>,

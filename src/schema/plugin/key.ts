@@ -12,9 +12,9 @@ import type { Listed } from './list-item.ts';
 export interface BankTypes {
   /** The ids that a link needs. */
   Ids: object;
-  /** The ids in the paths of its requests. */
+  /** The ids in the paths of a record's requests. */
   Path: object;
-  /** The ids of the list that contains it. */
+  /** The ids of the list that contains a record. */
   ListIds: object;
   Item: unknown;
 }
@@ -23,13 +23,13 @@ export interface BankTypes {
 type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
 export type LinkedOf<T extends BankTypes> = Linked<T['Ids'], T['Item']>;
 
-/** A part of a key that is not the name of an id: what it may be. A text is an id of the bank all the same. */
+/** A part of a key that has a schema. If the value is a text, it is also checked as an id of the bank. */
 interface KeyValue<Name extends string = string, Value = unknown> {
   readonly name: Name;
   readonly schema: z.ZodType<Value>;
 }
 
-/** A part of a key: the record to which it belongs, or the name of an id, or another value. The last name is its own id. */
+/** A part of a record's key: the parent's type, the name of an id, or a value with a schema. The last name is the record's own id. */
 export type KeyPart = string | AnyBankRef | KeyValue;
 
 type PathOfPart<Part> = Part extends { readonly $types: infer T extends BankTypes }
@@ -65,7 +65,7 @@ type EntryOf<Listing extends Operation> = Listing['answer'] extends z.ZodType
   ? z.infer<Listing['answer']>
   : never;
 
-/** Records that are found in lists. The own id of one is null if the bank gave none, or if the content identifies it. */
+/** Records that are found in lists. A record's own id is null if the bank gave none, or if the content identifies the record. */
 export interface ListedTypes<
   Key extends readonly unknown[],
   Shape extends z.ZodObject,
@@ -113,7 +113,7 @@ function valueIn(schema: z.ZodType, value: unknown): unknown {
 export const idsInKey = (parts: readonly KeyId[], key: readonly unknown[]): Values =>
   Object.fromEntries(parts.map(({ name, check }, at) => [name, check(key[at])]));
 
-/** An id that the bank gave. Errors: the one in its place; BANK_BAD_RESPONSE if it has to be a segment of paths and cannot. */
+/** Checks an id that the bank gave. Errors: the error in its place; BANK_BAD_RESPONSE if it is for paths, and cannot be a segment. */
 export function givenId({ noun }: KeyId, value: unknown): unknown {
   if (typeof value !== 'string') return unwrap(value);
   return noun === null ? value : validateBankId(noun, value);

@@ -36,13 +36,13 @@ import { findByContent, itemNotFound, type Listed, mapListItem, shownId } from '
 /** Pothos computes the type of a field's options from the kind of its parent, which its plugins do not know. */
 export const fieldOptions = (options: object) => options as never;
 
-/** The names of ids that no parent, argument or setting gives. */
+/** The names of the ids that neither the parent nor an argument nor a setting gives. */
 type Missing<Ids, Parent, Args> = Exclude<keyof Ids, keyof Parent | Named<Args> | keyof Defaults>;
 
 /** The names of arguments; none if the field has none. */
 type Named<Args> = string extends keyof Args ? never : keyof Args;
 
-/** Ids by their names: those that nothing else gives, and those that are other ones. */
+/** The ids that a link's `ids` returns. It has to give those that come from nowhere else, and may replace others. */
 export type GivenIds<Ids, Parent, Args> = { readonly [Name in keyof Ids]?: GivenId<Ids[Name]> } & {
   readonly [Name in Missing<Ids, Parent, Args>]: GivenId<Ids[Name]>;
 };
@@ -63,8 +63,8 @@ export interface LinkOptions<Parent, T extends BankTypes, Args extends InputFiel
   /** The ids are in the parent's record, which must be read before the link is followed. */
   readonly fromRecord?: true;
   /**
-   * The ids that are neither arguments of these names, nor in the parent's path, nor settings; with the record if the parent's record
-   * contains it. Null, or no own id, if there is nothing to lead to.
+   * The ids that no argument, parent or setting gives, and the record if the parent's record contains it. Null, or without the
+   * own id, if the link leads nowhere.
    */
   readonly ids?: (
     parent: Parent,
@@ -126,8 +126,8 @@ fieldsProto.links = function links(this: typeof fieldsProto, ref, { entries, ...
 };
 
 /**
- * Follows a link for each entry; each can fail separately. If the operation exceeds its limit of calls, one entry has the error, and
- * the other unread entries are null. `idsOf` errors: those of the entry.
+ * Follows a link for each entry; each can fail separately. If the operation exceeds its limit of calls, one entry has the
+ * error, and the other unread entries are null. An error of `idsOf` is the error of its entry.
  */
 export function followEach<Entry>(
   ref: AnyBankRef,
@@ -150,14 +150,14 @@ export function followEach<Entry>(
   );
 }
 
-/** The sources of ids: the link's `ids`, the arguments, and the parent's path. The root has none. */
+/** The sources of ids: the link's `ids`, the arguments, and the parent's ids. A field of the root has no parent. */
 interface IdSources {
   readonly parent: Node | undefined;
   readonly args: Values;
   readonly given: Values | undefined;
 }
 
-/** The ids with the names of a key. Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE for an id of the bank's; those in place of an id. */
+/** The ids of a key. Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE for an id of the bank; the error in place of an id. */
 export function idsFrom(
   ref: AnyBankRef,
   key: readonly KeyId[],
@@ -210,7 +210,7 @@ export function follow<Other = never>(
   const reading = read(ref, ids, context);
   const early = resolveEarly(ids, context, info, index);
   const { own, list, read: one } = ref;
-  // If the record was found by another text than its own id, it is the same node as in the list.
+  // If the record was found by another text than its own id, the node still gets the own id, as in the list.
   const isFoundOtherwise = ref.isOnlyListed && list?.find !== undefined;
   const toNode = (record: Values): Node => {
     if (one !== undefined) noteOtherId(context, one.operation, ids[own], record);
@@ -219,7 +219,7 @@ export function follow<Other = never>(
     // With other ids, the early results do not apply, and the fields are resolved again.
     return { ...ids, [own]: id, record };
   };
-  // If the ids come from the record, every field must see the same ones.
+  // If the ids may come from the record, all fields wait for it, so that they see the same ids.
   return isLate && !isFoundOtherwise
     ? keepLateObject({ ...ids }, reading.then(toNode))
     : reading.then(toNode, onError);
@@ -233,7 +233,7 @@ function read(ref: AnyBankRef, ids: Values, context: ReadContext): Promise<Value
   return list.load(ids, context).then((entries: readonly Values[]) => {
     const entry = list.find?.(entries, ids) ?? ref.entriesWith(entries, ids)[0];
     if (entry === undefined) throw itemNotFound(list.operation, String(ids[ref.own]));
-    // The path of the list contains the id.
+    // The list's path contains the own id, so an entry with another id counts as drift.
     if (list.key !== undefined) noteOtherId(context, list.operation, ids[ref.own], unwrap(entry), entries);
     return unwrap(entry);
   });

@@ -14,11 +14,11 @@ import type { ReadContext } from '../context.ts';
 
 /** The relation of an object to the list that contains it. */
 export interface Listed {
-  /** The ids of the list, and the bank's whole list; that is absent if only a global id names the entry. */
+  /** The ids of the list, and the bank's whole list. The list is absent if only a global id names the entry. */
   readonly from?:
     | { readonly ids: Readonly<Record<string, unknown>>; readonly list?: readonly unknown[] }
     | undefined;
-  /** The hash of the content, if a global id named it. */
+  /** The hash of the object's content, if a global id gave it. */
   readonly contentHash?: string | undefined;
   /** The node whose field led to the object: a link back to that node reads nothing. */
   readonly under?: { readonly record?: unknown } | undefined;
@@ -34,7 +34,7 @@ export const itemId = ({ id }: { readonly id?: unknown }): string | null =>
 
 const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[]>>();
 
-/** The entries of a bank's list by their names, found once. Entries with the same name are identified by their content. */
+/** Groups the entries of a bank's list by name, once. Entries with the same name are identified by their content. */
 export const entriesByName = <Item>(list: readonly Item[], naming: () => (entry: Item) => string | null) =>
   getOrMake(indexes, list, () => Map.groupBy(list, naming())) as ReadonlyMap<string | null, readonly Item[]>;
 

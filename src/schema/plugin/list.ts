@@ -31,7 +31,7 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
   /** The arguments besides those of the page. */
   readonly args?: Args;
   readonly extensions?: object;
-  /** The ids of the list that are neither arguments of these names, nor in the parent's path, nor settings. */
+  /** The ids of the list that no argument, parent or setting gives. */
   readonly ids?: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
@@ -43,7 +43,7 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
     args: InputShapeFromFields<Args>,
     context: Context,
   ) => Promise<readonly (T['Item'] | OwnId<T>)[]>;
-  /** Whether it is a plain list, without pages: it is always short. */
+  /** Whether the field is a plain list without pages, for lists that are always short. */
   readonly isPlain?: true;
   /** Further fields of the type of edges. If several lists have the same records, those of the first list apply. */
   readonly edge?: EdgeFields<T['Ids'] & { readonly record: T['Item'] }, Args>;
@@ -134,7 +134,7 @@ const connectionTo = (
                   { bankql }: ResolverContext,
                   info: Selection,
                 ) => followEach(ref, [...nodes], (node) => node, bankql, info)
-              : // A page creates its nodes without edges, and knows how many they are.
+              : // The page creates its nodes without edges, and knows their number.
                 propertyResolver('nodes')) as () => Iterable<unknown>,
           }),
           totalCount: t.int({

@@ -58,7 +58,7 @@ interface PageOfEdge {
   cursorAt(index: number): string;
 }
 
-/** The cursor is created when it is read, because it costs more than the rest of the edge and is seldom selected. */
+/** An edge. Its cursor is created when it is read, because it costs more than the rest of the edge and is seldom selected. */
 class ListedEdge<Node> implements Edge<Node> {
   readonly node: Node;
   readonly #page: PageOfEdge;

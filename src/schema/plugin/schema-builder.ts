@@ -38,7 +38,7 @@ builderProto.bankNode = function bankNode(
   ref: AnyBankRef,
   { fields, through = 'to which it belongs', omit = [] } = {},
 ) {
-  // An id of the path may hide a member of the record. Any other field that hides one would lose what the bank sends.
+  // An id from the path may hide a member of the record. If any other field hid one, the member's value could not be read.
   const others = ['id', 'bank', ref.parent?.noun, 'version'].filter((name) => !omit.includes(name ?? ''));
   const hidden = recordFields(ref.shape).find(({ name }) => others.includes(name));
   if (hidden !== undefined)
@@ -93,7 +93,7 @@ function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: PlainRef): Fie
   };
 }
 
-/** The fields of a record for the one to which it belongs, if that is not the bank: its ids, and the link back to it. */
+/** The fields that lead from a record to its parent, if that is not the bank: the parent's ids, and a link to it. */
 function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through: string): FieldMap {
   if (parent === null || parent === root) return {};
   const { noun, names } = parent;

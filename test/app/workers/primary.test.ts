@@ -90,7 +90,7 @@ async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>>
   );
 }
 
-/** Waits until this number of workers serve. It asks rarely, because each scrape is work for each of them. */
+/** Waits until this number of workers serve. Asks rarely, because each scrape is work for each worker. */
 const serving = (bankql: BankqlProcess, workers: number) =>
   expect
     .poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}'], { interval: 250 })
@@ -238,7 +238,7 @@ describe('two workers over one store', () => {
     const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
     const asking = keepAsking(bankql.url);
     bankql.child.kill('SIGUSR2');
-    await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+    await expect.poll(() => withMessage(bankql, 'all workers have been replaced')).toHaveLength(1);
     answerPayment();
     expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
     // The old workers end, and all requests are answered in the meantime.
@@ -340,7 +340,7 @@ describe('if the primary is killed, its workers complete requests in progress, a
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
     const connections = await connectTimes(bankql, workers.length);
-    // When this is answered, the messages are on their way: the workers will confirm that they have received them.
+    // Once this is answered, the messages are on their way, and the workers will confirm that they have received them.
     await metricsOf(bankql);
     const killed = once(bankql.child, 'exit');
     bankql.child.kill('SIGKILL');
@@ -379,7 +379,7 @@ describe('a worker that is killed while it ends', () => {
     await Promise.race([arrived, paid.then(neverSent)]);
     const before = workersOf(bankql);
     bankql.child.kill('SIGUSR2');
-    await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+    await expect.poll(() => withMessage(bankql, 'all workers have been replaced')).toHaveLength(1);
     await expect.poll(() => workersOf(bankql)).toHaveLength(3);
     process.kill(workersOf(bankql).find((pid) => before.includes(pid)) ?? 0, 'SIGKILL');
     await expect
@@ -420,7 +420,7 @@ test('a worker that cannot store an outcome logs it, and its primary continues, 
   const paid = pay(bankql.url, transfer('lost-by-a-worker'));
   const answerPayment = await Promise.race([arrived.promise, paid.then(neverSent)]);
   bankql.child.kill('SIGUSR2');
-  await expect.poll(() => withMessage(bankql, 'every worker is a new one')).toHaveLength(1);
+  await expect.poll(() => withMessage(bankql, 'all workers have been replaced')).toHaveLength(1);
   const lock = new DatabaseSync(given.STATE_URL.slice('sqlite:'.length));
   lock.exec('BEGIN IMMEDIATE');
   answerPayment();

@@ -104,7 +104,7 @@ describe('accept-loss --from-log', () => {
     const refused = await acceptLoss();
     expect(refused).toMatchObject({
       code: 2,
-      errors: expect.stringContaining('say --yes. Nothing was written.'),
+      errors: expect.stringContaining('give --yes. Nothing was written.'),
     });
     expect(await records()).toEqual([]);
     expect(await run(['accept-loss', '--from-log', log, ...ada, '--yes'])).toMatchObject({ code: 0 });

@@ -4,7 +4,7 @@ import type { PaymentRecord } from '../../../src/payments/payment-record.ts';
 import { done, rejected, unknown } from '../../payments/store/store-conformance.ts';
 import { hour, openOperated } from '../../support/operate.ts';
 
-/** Finding payments, and showing their history. */
+/** The commands that find payments, and show their history. */
 
 const provider = 'https://login.example/';
 const alice = [provider, 'alice'] as const;

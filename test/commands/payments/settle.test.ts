@@ -47,7 +47,7 @@ describe('settle, one payment', () => {
     expect(output).toContain('trackId: attempt-1\n');
     expect(output).toContain('createdAt: 2026-01-15T23:00:00.000Z\n');
     expect(output).toContain(`Settled 1 of 1 as DONE by ${settledBy}\n`);
-    // The code of the line must not be the previous record's code, which means that the outcome is unknown.
+    // Before, the record had the code of an unknown outcome. The line must not have it.
     expect(output).toMatch(/"code":null,.*"state":"DONE",.*"msg":"payment settled"/);
     expect(await operated.store.find(ids.unknown)).toMatchObject({
       state: 'DONE',
@@ -66,7 +66,7 @@ describe('settle, one payment', () => {
     [
       undefined,
       2,
-      /^Settle this payment as DONE\? Nobody is at a terminal to be asked: say --yes\. Nothing was/,
+      /^Settle this payment as DONE\? There is no terminal for the question: give --yes\. Nothing was/,
     ],
     ['no', 1, /^Nothing was written\.\n$/],
     ['', 1, /^Nothing was written\.\n$/],

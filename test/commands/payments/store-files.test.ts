@@ -126,7 +126,7 @@ describe('looking at payments', () => {
 
   test('writes nothing either while bankql serves', async () => {
     const path = await makeStore();
-    // Readers write marks into the index.
+    // Readers write their marks into SQLite's index file (`-shm`).
     const withoutIndex = () => filesOf(path).filter(({ name }) => !name.endsWith('-shm'));
     await inStore(urlOf(path), async (serving) => {
       await serving.begin(pending({ id: 'b'.repeat(64) }), lease);

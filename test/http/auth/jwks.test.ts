@@ -171,7 +171,7 @@ describe('rotation', () => {
     // Some tokens are verified while the sets change. None of them may count as verified with the new set.
     while (!(await askAll()).has(401));
     expect(await askAll()).toEqual(new Set([401]));
-    // There was no request for a while, so the first caller waits for the set.
+    // There was no request for a while, so the first caller waits until the set is fetched.
     issuer.behave = null;
     issuer.keys = [old.jwk];
     pass(10 * 60_000);

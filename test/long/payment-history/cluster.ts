@@ -8,7 +8,7 @@ import { type BankqlProcess, startProcess } from '../../support/process.ts';
 import { accepting, faultOf } from './faults.ts';
 import type { ChaosEvent, Workload } from './workload.ts';
 
-/** Two processes of bankql with one store and one bank, and the faults that they are exposed to. */
+/** Two processes of bankql with one store and one bank, and the faults that the test causes. */
 export interface Cluster extends AsyncDisposable {
   readonly stateUrl: string;
   /** Moves the times of all stored records back, as if time had passed. */

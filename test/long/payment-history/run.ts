@@ -107,7 +107,7 @@ export async function runHistory(
   const underWay: [PlannedPayment, string][] = [];
   await byClients([...first], async ([payment, amount], n) => {
     let code = await ask(payment, amount, n, 'last word');
-    // As clients do: a store with a busy disk may not answer in time.
+    // Sends the request again, as clients do, because a store with a busy disk may not answer in time.
     for (let again = 0; code === 'STATE_UNAVAILABLE' && again < mostRetries; again++) {
       const last = clients.findLastIndex((entry) => entry.payment === payment);
       clients.push(...clients.splice(last, 1).map((entry) => ({ ...entry, phase: 'history' as const })));

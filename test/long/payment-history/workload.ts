@@ -37,7 +37,7 @@ export interface ChaosEvent {
   readonly kind: ChaosKind;
   readonly replica: 0 | 1;
   readonly forMs: number;
-  /** The number of the way in which the store is made unavailable. It increases, and the remainder decides. */
+  /** A number that increases with each event: its remainder chooses the way in which the store is made unavailable. */
   readonly way: number;
 }
 
@@ -54,7 +54,7 @@ const deck = {
 } as const;
 const cards = entriesOf(deck).flatMap(([kind, times]) => Array<ChaosKind>(times).fill(kind));
 
-/** The entry of a table of weights at a number from 0 up to 1. */
+/** The name in a table of weights to which a random number from 0 up to 1 leads. */
 export function pick<Name extends string>(weights: Readonly<Record<Name, number>>, at: number): Name {
   const entries = entriesOf(weights);
   let left = at * entries.reduce((sum, [, weight]) => sum + weight, 0);

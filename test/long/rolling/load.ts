@@ -12,7 +12,7 @@ export interface Asked {
 
 export const good = '200';
 
-/** One of this number of requests is a payment. */
+/** One in this number of requests is a payment. */
 const paymentEvery = 10;
 const everyMs = 10;
 const readBody = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });

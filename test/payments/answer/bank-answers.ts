@@ -1,9 +1,9 @@
 /**
- * Answers of banks and of what stands in front of them, in the shapes of the documentation of real payment APIs, and what truly
- * happened to the payment: `executed`, `refused` (not executed, and it will not be) or `unknowable` (pending, accepted, or the answer
- * does not say). With `!` the answer is clear in the words and members that bankql knows, so that it is decided; any other is UNKNOWN. With `put` it
- * answers putTransactionsRequestAccount, otherwise postMakeTransaction. The payment: 5.00 EUR to account x at BK1, with the description
- * Rent.
+ * Answers to payments, from banks and from gateways in front of them, in the forms that the documentation of real payment APIs
+ * shows. Each has what truly happened to the payment: `executed`, `refused` (not executed, and it will not be) or `unknowable`
+ * (pending, accepted, or the answer does not say). An answer with `!` is clear in the words and members that bankql knows, so
+ * bankql decides; any other is UNKNOWN. With `put`, it answers putTransactionsRequestAccount, otherwise postMakeTransaction.
+ * The payment: 5.00 EUR to account x at BK1, with the description Rent.
  */
 const answersByApi: Readonly<Record<string, string>> = {
   'Open Bank Project, transaction requests (v1.4 to v5)': `

@@ -142,7 +142,7 @@ describe('an answer that is understood', () => {
       fc.property(one, odd, fc.nat(), (answer, value, index) => {
         const parsed: Record<string, unknown> = JSON.parse(answer.body);
         const name = Object.keys(parsed)[index % Object.keys(parsed).length] ?? '';
-        // A status with another word of the list is a different answer.
+        // A status with another word that bankql knows would be a different answer.
         fc.pre(!JSON.stringify(value).includes('COMPLETED') || JSON.stringify(value) === '"COMPLETED\u200b"');
         const state = (body: string) => stateOf(answer.status, body, answer.isPut ? put : {});
         const changed = JSON.stringify({ ...parsed, [name]: value });

@@ -224,7 +224,7 @@ describe('a payment whose request is late', () => {
 });
 
 describe('admission', () => {
-  /** A payment with a new key takes a call of its caller's rate limit before it begins. */
+  /** A payment with a new key is charged to its caller's rate limit before it begins. */
 
   const given = {
     idempotencyKey: 'key',
@@ -246,7 +246,7 @@ describe('admission', () => {
     const bank = createBankClient({ ...bankDefaults, baseUrl });
     const store = await createMemoryStore({ retentionMs: 86_400_000 });
     let records = 0;
-    // Each record calls this for the id of its request.
+    // The payment service calls this once for each record.
     const requestId = () => `request ${++records}`;
     const asked: string[] = [];
     /** The reasons for which the next payments are refused. */

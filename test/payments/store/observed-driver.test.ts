@@ -83,7 +83,7 @@ describe('an outage', () => {
       clock += 1000;
     }
     broken = new Set();
-    // The call finds a payment, and records none.
+    // This call finds a payment, and stores none.
     await insert(driver, 'there', 'v-2');
     expect(news()).toEqual(['away: It is away.']);
   });

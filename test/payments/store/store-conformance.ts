@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentOutcome, PaymentRecord } from '../../../src/payments/payment-record.ts';
 import { type PaymentQuery, type PaymentStore, StoreUnavailable } from '../../../src/payments/store/store.ts';
 
-/** The retention of every store that the suite opens, and a time for records. Databases set their own. */
+/** The retention of every store that the suite opens, and a time for records. Databases replace it by their own time. */
 export const retentionMs = 30 * 24 * 60 * 60 * 1000;
 export const start = Date.UTC(2026, 0, 15);
 export const lease = 120_000;
@@ -323,7 +323,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         await end(unknown);
         expect(await store.settle(id, state, 'ops: seen in the ledger')).toBe(true);
         expect(await find()).toEqual(
-          // The status is the bank's; the code and the message were about the unknown outcome.
+          // The bank's status is kept. The code and the message are dropped, because they were about the unknown outcome.
           stored({ state, status: 502, settledBy: 'ops: seen in the ledger' }),
         );
         expect(await store.settle(id, 'REJECTED', 'other')).toBe(false);
@@ -409,7 +409,7 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         { id: 'ac5', caller: alice, trackId: 't-5' },
         { id: 'ac6', caller: bob, trackId: 't-6', toAccountId: 'bob-savings' },
       ];
-      /** The times at which they began. */
+      /** The times at which these payments began. */
       let times: number[] = [];
       beforeEach(async () => {
         for (const record of records) {

@@ -42,7 +42,7 @@ const parameters = {
 } satisfies Record<string, readonly string[] | null>;
 type Parameters = { readonly [Name in keyof typeof parameters]?: string };
 
-/** The remedies for parameters and values of other clients. */
+/** The remedies for parameters and values that only other clients accept. */
 const remedies: Readonly<Record<string, string>> = {
   password: 'write it in front of the host, as user:password@host',
   user: 'write it in front of the host, as user:password@host',
@@ -82,7 +82,7 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   const { user, password, host, port } = parseAuthority(authority, given);
   refuse(user === '', 'it has to name a user');
   refuse(host === '', 'it has to name a host');
-  // Neon's pooler. Without this word, the host is the database's own.
+  // Neon's pooler: the host without `-pooler` is the database's own.
   refuse(
     /-pooler\..*\.neon\.tech$/i.test(host),
     'this pooler gives each transaction another connection: leave "-pooler" out of the host',
@@ -101,7 +101,8 @@ export function parsePostgresUrl(text: string): PostgresAddress | null {
   };
   return {
     ...{ host, port, user, password, database: decodeURIComponent(path) },
-    // pg continues if a server offers no channel binding. A verified certificate protects as well.
+    // If a server offers no channel binding, pg continues without it. So the certificate is verified instead, which protects as
+    // well.
     tls: tls?.mode === 'require' && isBound ? { ...tls, mode: 'verify-full' } : tls,
     application_name: given.application_name ?? 'bankql',
     options: given.options,
@@ -138,7 +139,7 @@ function parseParameters(query: string): Parameters {
   return Object.fromEntries([...given].filter(([, value]) => value !== ''));
 }
 
-/** pg-connection-string does not get the other parameters: it would read files, and for it `require` means `verify-full`. */
+/** Only host and port go to pg-connection-string: it would read files for others, and takes `require` for `verify-full`. */
 function parseAuthority(authority: string, { host: given = '', port: givenPort = '' }: Parameters) {
   refuse(
     (authority.replace(/^.*@/, '') + given + givenPort).includes(','),

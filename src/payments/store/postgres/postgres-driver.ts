@@ -52,8 +52,8 @@ export interface PostgresDriverOptions {
 }
 
 /**
- * Commits that wait for the disk share its next write: more connections store more payments a second. Searches and purges have
- * connections of their own, so that nothing waits behind them.
+ * Commits that wait at the same time share one write to the disk, so more connections store more payments a second. Searches
+ * and purges have connections of their own, so that payments do not wait behind them.
  */
 const maxConnections = { payments: 10, searches: 2, looks: 1 };
 const usualStatementTimeoutMs = 3_000;
@@ -62,13 +62,13 @@ const marginMs = 1_000;
 const usualStartTimeoutMs = 5_000;
 const startPauseMs = 250;
 const usualLookEveryMs = 10_000;
-/** The processes of a store delete a row after its retention, each by its own time: the times differ by less. */
+/** The processes of a store delete a row after its retention, each by its own clock. The clocks differ by less than this. */
 const retentionMarginMs = 10 * 60_000;
 /** A connection is replaced after this time, and so checked again. */
 const maxLifetimeSeconds = 600;
 /** The number of attempts to insert a row while others store and delete it. */
 const maxRounds = 5;
-/** The server stops or fails. It does not report whether a commit in progress is stored. */
+/** Codes of a server that stops or fails. They leave open whether a commit in progress is stored. */
 const ending = /^(08|57P|58|XX)/;
 
 /** The server's function that waits for standbys. Its warning says that none has confirmed a commit; other warnings do not matter. */
@@ -103,7 +103,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const sessions = new WeakMap<ClientBase, Session>();
   const leftBehind = new Set<Backend>();
   const notices = new Set<string>();
-  /** The store's row and its server, as last checked successfully. Null if there has been no row. */
+  /** The row of bankql.store (the store's and its server's identity) at the last successful check; null if there was none. */
   let known: StoreIdentity | null = null;
   const provisional = newIdentity();
   /** The loss that the last check of a connection has found. */
@@ -153,7 +153,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const witness = witnesses.newest;
     const { now, isThere, newest } = await lookFor(client, witness);
     const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
-    // This process may have deleted it meanwhile, and any process after its retention.
+    // The witness (witness.ts) may be missing without a loss: this process may have deleted it, and any process may after its
+    // retention.
     const isMissing = witness !== null && !isThere && witnesses.has(witness);
     const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
     const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);
@@ -197,8 +198,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   }
 
   /**
-   * Sends one statement, once: a payment whose INSERT may or may not be stored is refused, and taken back. `check`: the server's
-   * identity is checked first. `begins`: the call fails if records may be missing.
+   * Sends one statement, and never repeats it: a payment whose INSERT may or may not be stored is refused, and its row is
+   * deleted later. `check`: the server's identity is checked first. `begins`: the call fails if records may be missing.
    * Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored.
    */
   async function call(pool: Pool, statementNow: () => Statement, { check = false, begins = false } = {}) {
@@ -230,7 +231,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       throw new WriteUncertain(message);
     }
     client.release();
-    // The commit may be on the disk all the same: an operator may have ended its wait for a standby.
+    // No standby has confirmed the commit, but it may be on the disk: an operator may have ended its wait for a standby.
     if (session.warning !== null && !allowVolatile)
       throw new WriteUncertain(unavailable(`the server warned: ${session.warning}`).message);
     const { rows, rowCount } = result;
@@ -242,7 +243,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     if (found === undefined) return null;
     const row = foundRow.parse(found);
     if (!row.is_witnessed) void look();
-    // Others may delete a PENDING row. A row from the future would stay the newest.
+    // A PENDING row is no witness, because others may delete it. Nor is a row from the future, which would stay the newest.
     else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
     return row;
   }
@@ -256,7 +257,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       if (stored?.version === row.version && isTrusted) witnesses.begun(stored);
       if (stored !== null) return stored;
     }
-    throw unavailable('a record of it changes all the time');
+    throw unavailable('other processes keep changing one of its records');
   }
 
   const connection = await clientOptions(address).catch(({ message }: Error) => {
@@ -329,7 +330,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       return rowCount === 1;
     },
     async compareAndSet(id, version, change) {
-      // Dropped before the deletion, so that no other call looks for it then.
+      // The row stops being a witness before it is deleted, so that no other call looks for it then.
       if (change === null) witnesses.drop(id);
       const { rowCount } = await call(payments, () => statements.change(id, version, change));
       if (rowCount !== 1) return false;
@@ -377,8 +378,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**
- * The server that the store must be on. This process may know a later promotion than the row of an old primary, and
- * whether standbys had to confirm the last payments.
+ * The server that the store must be on. `known` may be newer than the row on an old primary: it shows a later promotion, or
+ * that standbys did not have to confirm the last payments.
  */
 function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentity {
   if (row.system_identifier !== known.system_identifier || row.timeline === null) return row;

@@ -73,10 +73,10 @@ export async function setUp(
     // Set by a statement: poolers refuse these settings as startup parameters.
     statement_timeout: String(timeoutMs),
     lock_timeout: String(timeoutMs),
-    // A later change of the server's configuration, or one of the role's, does not change what statements mean.
+    // Fixed for the session, so that a later change of the server's or the role's configuration has no effect on it.
     synchronous_commit: server.synchronous_commit,
     default_transaction_isolation: 'read committed',
-    // A commit that no standby has confirmed is a warning.
+    // The server reports a commit that no standby has confirmed as a warning.
     client_min_messages: 'warning',
     jit: 'off',
     ...further,
@@ -97,7 +97,7 @@ export async function asLogin<T>(client: ClientBase, work: () => Promise<T>): Pr
   return result;
 }
 
-/** Errors: ServerRefused, if the server answers something else: the words of zod help nobody. */
+/** Errors: ServerRefused, with the columns that do not match: zod's own words would not help an operator. */
 export function parsed<T>(shape: z.ZodType<T>, row: unknown): T {
   const { data, error } = shape.safeParse(row);
   if (data !== undefined) return data;
@@ -180,7 +180,7 @@ const serverRow = z.object({
 const storeRow = serverRow.extend({
   id: z.string(),
   secret: z.string(),
-  /** Why records are missing, as a process has found out. Null from an operator's decision on. */
+  /** Why records are missing, if a process has noticed it; null again after an operator's decision. */
   loss: z.string().nullable(),
   loss_accepted_by: z.string().nullable(),
   /**
@@ -210,7 +210,7 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
     return parsed(serverRow, rows[0]);
   };
   try {
-    // pg_control_checkpoint() does not know a promotion before the next checkpoint.
+    // Not from pg_control_checkpoint(), which shows a promotion only after the next checkpoint.
     const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
     return await ask('system_identifier::text', timeline, 'FROM pg_control_system()');
   } catch (error) {
@@ -285,7 +285,7 @@ export async function readStore(
   return parsed(storeRow, row);
 }
 
-/** ALTER ROLE … SET ROLE makes the current role another one than that of the address. */
+/** The error for a missing privilege. It names the current role, which ALTER ROLE … SET ROLE may have set. */
 async function notAllowed(client: ClientBase): Promise<ServerRefused> {
   const { rows } = await client.query('SELECT current_user AS role');
   const role = `"${rows[0]?.role}"`;
@@ -314,7 +314,7 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
-  // Milliseconds, as JavaScript keeps them.
+  // In milliseconds, the precision of JavaScript's dates.
   const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
@@ -341,7 +341,7 @@ const tables = [
   createStoreTable,
 ];
 
-/** Everybody who makes the tables locks this number: "bankql" in ASCII. */
+/** The number of the lock that every process takes before it makes the tables: "bankql" in ASCII. */
 const lock = Number.parseInt(Buffer.from('bankql').toString('hex'), 16);
 
 /**
@@ -373,11 +373,11 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
 }
 
 async function makeTables(client: Client): Promise<boolean> {
-  // Before the transaction, which would fail if the role may not call the functions.
+  // Read before the transaction, which would fail if the role may not call the functions.
   const server = await readServer(client);
   await client.query('BEGIN');
   await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [String(lock)]);
-  // Reads the catalog: other look-ups may have cached that the name was missing before the lock was obtained.
+  // Reads the tables of the catalog, because other look-ups may use what they cached before the lock was obtained.
   const { rows } =
     await client.query(`SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'bankql') AS "hasSchema",
     EXISTS (SELECT FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relnamespace

@@ -29,11 +29,11 @@ const table = 'bankql.payment';
 const dialect = { table, mark: '$', now: postgresNow } as const;
 const purgeBatch = 500;
 
-/** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
+/** Replaces NUL, the only character that PostgreSQL's text cannot contain. No meaningful name or amount has it. */
 const storable = (values: readonly (string | number | null)[]) =>
   values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value));
 
-/** Settings for prepared statements, which are planned once, perhaps while the table is empty: the plan uses the indexes anyway. */
+/** With these settings, a statement that was prepared while the table was empty also uses the indexes later. */
 export const plannedOnce = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
@@ -41,7 +41,7 @@ export const plannedOnce = {
   enable_mergejoin: 'off',
 };
 
-/** A row that was found. `is_witnessed`: false if the store lacks the witness. */
+/** A row that was found. `is_witnessed`: false if the store lacks the witness (witness.ts). */
 export const foundRow = storedRow.extend({ is_witnessed: z.boolean() });
 
 /** An expression for whether the witness exists; true without a witness. `number`: the number of its parameter. */

@@ -7,9 +7,9 @@ import { parsed } from './postgres-server.ts';
 /** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
-/** The rows that this process knows to be in the store, as far as nobody else may delete them. The newest is the witness. */
+/** Rows that this process has seen in the store, and that nobody else may delete. The newest one is the witness. */
 export class Witnesses {
-  /** The PENDING rows of this process's own payments, and the settled row. */
+  /** The PENDING rows of this process's own payments, and `#settled`. */
   readonly #rows = new Map<string, Witness>();
   /** The newest row that is not PENDING: nobody deletes it before its retention is over. */
   #settled: Witness | null = null;
@@ -26,7 +26,7 @@ export class Witnesses {
     this.#rows.set(row.id, row);
   }
 
-  /** Called with a row that is not PENDING, and `newest`, which existed when the row was read. */
+  /** Called with a row that was read and is not PENDING. */
   settled(row: Witness): void {
     const known = this.#settled;
     this.#rows.delete(row.id);

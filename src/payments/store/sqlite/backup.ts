@@ -23,7 +23,7 @@ export async function backupStore(path: string, target: string): Promise<z.infer
   const draft = `${absolute(target)}.${randomUUID().slice(0, 8)}`;
   try {
     const url = pathToFileURL(absolute(path));
-    // Without a `-wal` file, nobody has the store open. SQLite would create one, and leave it there.
+    // Without a `-wal` file, nobody has the store open. `immutable` prevents SQLite from creating one and leaving it there.
     if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
     using source = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs });
     closeSync(openSync(draft, 'wx', 0o600));
@@ -40,7 +40,10 @@ export async function backupStore(path: string, target: string): Promise<z.infer
   }
 }
 
-/** A rename alone would replace a file. A hard link would not, but exFAT, SMB and FUSE have none. */
+/**
+ * Gives the copy its name without replacing a file: `wx` fails if the file exists, which a rename alone would replace. A hard
+ * link would need one step, but exFAT, SMB and FUSE have none.
+ */
 function putInPlace(draft: string, target: string): void {
   closeSync(openSync(target, 'wx', 0o600));
   try {
@@ -51,7 +54,7 @@ function putInPlace(draft: string, target: string): void {
   }
 }
 
-/** Milliseconds since 1970; null if there is no payment. */
+/** `newestAt`: in milliseconds since 1970; null if there is no payment. */
 const contents = z.object({ records: z.number(), newestAt: z.number().nullable() });
 
 /** Errors: an Error that describes the fault of the copy. */

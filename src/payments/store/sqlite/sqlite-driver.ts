@@ -85,7 +85,7 @@ export async function openSqlite(options: SqliteOptions): Promise<StoreDriver> {
   const { secret, notice, ...file } = openedFile.parse(opened);
   inode = file.inode;
   if (notice !== null) onNotice?.(notice);
-  // A waiting search is answered before the next one begins.
+  // One search at a time: each is answered before the next one begins.
   const searcher = createThread(path, () => ({ ...settings, inode, maxBatch: 1 }));
   const usual = { limitMs: timeoutMs, lockMs: Math.floor(timeoutMs * 0.8) };
   const slow = { ...usual, limitMs: Math.max(timeoutMs, minSearchMs) };
@@ -104,7 +104,7 @@ export type AskRows = (method: keyof RowMethods, ...args: unknown[]) => Promise<
 
 export const driverOver = (secret: string, ask: AskRows): Omit<StoreDriver, 'close'> => ({
   secret,
-  // A thread refuses the file of another store by its inode; an older copy in its place is not noticed.
+  // A thread notices by the inode that the file was replaced. It does not notice that the file at the start is an older copy.
   loss: null,
   // A thread answers in order, and a dead thread writes nothing: a payment that a lookup does not find is not stored later.
   uncertainMs: 0,
@@ -153,7 +153,7 @@ function createThread(path: string, settings: () => WorkerSettings) {
       if (worker === started) worker = null;
       for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
     });
-    // After adding the listeners, because a message listener refs the thread again.
+    // Called after the listeners are added, because a message listener refs the thread again.
     started.unref();
     return started;
   }
@@ -197,7 +197,7 @@ function createThread(path: string, settings: () => WorkerSettings) {
       });
     },
 
-    /** Ends the thread once it has answered all calls before it; later calls fail. */
+    /** Ends the thread after it has answered all earlier calls; later calls fail. */
     async end(limitMs: number): Promise<void> {
       isOver = true;
       if (worker === null) return;

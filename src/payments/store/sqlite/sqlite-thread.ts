@@ -120,7 +120,8 @@ function openToRead(lockMs: number): OpenFile {
   const found = inodeOf(path);
   if (mustBeWritable) for (const name of [path, dirname(path)]) assertWritable(name);
   const url = pathToFileURL(path);
-  // Without a `-wal` file, nobody has the store open. Even to read, SQLite would create one, and leave it there.
+  // Without a `-wal` file, nobody has the store open. `immutable` prevents SQLite from creating one even to read, and leaving
+  // it there.
   if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   return { ...opened(database, () => {}), inode: found, notice: null, lockMs };
@@ -170,7 +171,7 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
   return { ...file, inode: found, notice, lockMs };
 }
 
-/** A file from elsewhere may be readable by everybody. Shape: a warning if it stays so; else null. */
+/** Makes the files private: one from elsewhere may be readable by all. Shape: a warning if it stays so; otherwise null. */
 function closeToOthers(): string | null {
   for (const name of [path, `${path}-wal`, `${path}-shm`]) {
     const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
@@ -209,15 +210,15 @@ function secretIn(database: DatabaseSync): string | null {
 function createFile(): void {
   createFolder(dirname(path));
   try {
-    // 'wx' never opens a file that is there: closing it again would drop the locks that SQLite holds on it
-    // in this process. The -wal and -shm files take the mode of this one.
+    // `wx` never opens an existing file. To open and close one would drop the locks that SQLite holds on it in this process.
+    // The -wal and -shm files take the mode of this one.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if (!existsSync(path)) throw error;
   }
 }
 
-/** Not `recursive`: that never returns if an existing folder answers ENOENT, as /proc does. */
+/** Makes a folder and its parents. `recursive` never returns if an existing folder answers ENOENT, as /proc does. */
 function createFolder(folder: string): void {
   if (existsSync(folder)) return;
   createFolder(dirname(folder));

@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         'GRANT USAGE ON SCHEMA bankql TO payers; GRANT SELECT ON ALL TABLES IN SCHEMA bankql TO payers',
       );
       await expect(openDriver({ address })).rejects.toThrow('its role "payers" may not use the tables');
-      // Opened as `bankql check` does.
+      // Opens the store as `bankql check` does.
       const check = openDriver({ address }, { readOnly: true, mustBeWritable: true });
       await expect(check).rejects.toThrow('its role "payers" may not use the tables');
       // A command that only reads needs no further privileges.
@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const driver = await openDriver(postgres);
       await driver.insert(newRow('a'));
       await postgres.waitForStandby();
-      // Open connections continue; they would wait for ever for a standby to confirm.
+      // With this setting, a commit does not wait for the standby, for which it would wait for ever.
       expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
       const accepting = await openDriver(postgres, { allowVolatile: true });
       expect(await accepting.insert(newRow('c'))).toMatchObject({ version: 'v-1' });

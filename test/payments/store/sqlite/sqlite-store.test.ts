@@ -186,7 +186,7 @@ describe('the file', () => {
     await store.close();
     const later = await open(path, { expiryPauseMs: 0 });
     await later.begin(pending(), lease);
-    // A payment does not wait for this, because the work runs after its answer.
+    // The payment does not wait for this work, which runs after its answer.
     const left = () => {
       using database = new DatabaseSync(path, { timeout: 60_000 });
       return database.prepare('SELECT id FROM payment').all();
@@ -340,7 +340,7 @@ describe('a store that is only read', () => {
     passInFile(path, lease);
     const before = names(path);
     const reader = await look(path);
-    // The end of a lease is returned, but not written.
+    // The lease has ended: the reader returns UNKNOWN, but does not write it.
     expect(await reader.find(id)).toMatchObject({ state: 'UNKNOWN' });
     await expect(reader.begin(pending({ id: 'b' }), lease)).rejects.toThrow(StoreUnavailable);
     await reader.close();
