@@ -1,10 +1,4 @@
-import {
-  createMcpHandler,
-  type ListToolsResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-} from '@modelcontextprotocol/server';
+import { type ListToolsResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { RequestError } from '../graphql/errors.ts';
 import type { ObservedOperation } from '../graphql/operation-activity.ts';
 import { noRoom, shortAnswer } from '../graphql/result.ts';
@@ -12,15 +6,8 @@ import type { YogaOptions } from '../graphql/yoga.ts';
 import type { WholeAnswer } from '../http/exchange.ts';
 import type { ToolsEndpoint } from '../http/handle.ts';
 import { isObject } from '../is-object.ts';
-import { version } from '../version.ts';
-import {
-  type Arguments,
-  type CallOptions,
-  callTool,
-  type Message,
-  type ServedTools,
-  serveTools,
-} from './tool-call.ts';
+import { answerMessage, type Message } from './mcp.ts';
+import { type CallOptions, callTool, serveTools, type ToolCall } from './tool-call.ts';
 import { agentsApp, type Tool, type Tools } from './tools.ts';
 
 export interface ToolsEndpointOptions
@@ -32,19 +19,9 @@ export interface ToolsEndpointOptions
   readonly scopeChallenge?: readonly string[] | undefined;
 }
 
-/** The headers that the SDK reads. No credential is passed on to it. */
-const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
-
-/** Never called, because no answer has a form that the SDK would check. A real validator takes milliseconds to create. */
-const jsonSchemaValidator = {
-  getValidator: () => {
-    throw new Error('nothing is validated by the SDK');
-  },
-};
-
 /**
  * Serves tools for agents by the Model Context Protocol: one message for each request, without a session. http/handle.ts has
- * checked the request and read its body; the SDK gets neither. The operations run like those of GraphQL.
+ * checked the request and read its body. The operations run like those of GraphQL.
  */
 export function createToolsEndpoint(options: ToolsEndpointOptions) {
   const { authenticate, metadata, scopeChallenge = [] } = options;
@@ -52,33 +29,7 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
     ...serveTools(options, tools),
     list: [...tools.byName.values()].map(listed),
   });
-  let served = serving(options.tools);
-  /** The messages in progress, by the requests that are passed to the SDK. */
-  const messages = new WeakMap<Request, ServedMessage>();
-  const handler = createMcpHandler(
-    ({ era, requestInfo }) => {
-      const message = requestInfo && messages.get(requestInfo);
-      if (message === undefined) throw new Error('the SDK serves another request');
-      return createServer(era === 'modern', message);
-    },
-    { maxSubscriptions: 0, keepAliveMs: 0 },
-  );
-
-  /** Creates an instance of the SDK for each request, because an instance serves only one connection. */
-  function createServer(isModern: boolean, message: ServedMessage): Server {
-    const server = new Server(
-      { name: 'bankql', version },
-      { capabilities: { tools: {} }, inputRequired: { legacyShim: false }, jsonSchemaValidator },
-    );
-    server.setRequestHandler('tools/list', () => ({ tools: message.served.list }));
-    server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
-      const tool = message.served.byName.get(params.name);
-      if (tool === undefined)
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
-      return callTool(tool, params.arguments ?? {}, isModern ? mcpReq : null, message, options);
-    });
-    return server;
-  }
+  let current = serving(options.tools);
 
   return {
     authenticate,
@@ -86,52 +37,42 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
 
     /** Replaces the tools. Calls in progress are not affected. */
     replaceTools(tools: Tools): void {
-      served = serving(tools);
+      current = serving(tools);
     },
 
-    async answer(body, sender): Promise<WholeAnswer> {
+    async answer(message, sender): Promise<WholeAnswer> {
       const { credentials, activity, holder, request } = sender;
-      const message: ServedMessage = {
-        sender,
-        served,
-        outcome: body.method === 'tools/call' ? 'refused' : 'ok',
-      };
-      const tool = calledTool(body, served);
+      const served = current;
+      const tool = calledTool(message, served.byName);
       if (tool !== undefined && activity !== null) activity.operation = observedOf(tool);
       if (tool?.key && !credentials.mayPay) throw insufficientScope(scopeChallenge);
-      const headers = new Headers({ 'Content-Type': 'application/json' });
-      for (const name of readHeaders) {
-        const value = request.headers[name];
-        if (typeof value === 'string') headers.set(name, value);
-      }
-      // The client's signal is not passed on: a lost answer must not be taken for a payment that was not made.
-      const sdkRequest = new Request('http://bankql/mcp', { method: 'POST', headers });
-      messages.set(sdkRequest, message);
-      const response = await handler.fetch(sdkRequest, { parsedBody: body });
-      const { status } = response;
-      const text = await response.text();
+      const call: ToolCall = {
+        sender,
+        served,
+        outcome: message.method === 'tools/call' ? 'refused' : 'ok',
+      };
+      const { status, contentType, text } = await answerMessage(message, request.headers, {
+        list: () => ({ tools: served.list }),
+        call: async ({ arguments: given = {} }, asking) => {
+          if (tool === undefined)
+            throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+          return callTool(tool, given, asking, call, options);
+        },
+      });
       const bytes = Buffer.byteLength(text);
-      const { outcome } = message;
+      const { outcome } = call;
       // An answer of an operation has its room, and says what was paid.
       if (outcome === 'ok' && bytes > shortAnswer && !holder.reserveRoom(bytes)) throw noRoom();
       if (status >= 400 || outcome === 'refused')
         activity?.refused(status, status < 500 ? 'BAD_USER_INPUT' : 'INTERNAL', bytes);
       else activity?.answeredTool(status, bytes, outcome);
-      return {
-        status,
-        headers: ['Content-Type', response.headers.get('content-type') ?? 'text/plain'],
-        body: text,
-      };
+      return { status, headers: ['Content-Type', contentType], body: text };
     },
   } satisfies ToolsEndpoint & { readonly replaceTools: (tools: Tools) => void };
 }
 
-interface ServedMessage extends Message {
-  readonly served: ServedTools & { readonly list: ListToolsResult['tools'] };
-}
-
 /** The tool that a message calls; undefined if it calls none. */
-function calledTool({ method, params }: Arguments, { byName }: ServedTools): Tool | undefined {
+function calledTool({ method, params }: Message, byName: Tools['byName']): Tool | undefined {
   const name = method === 'tools/call' && isObject(params) ? params.name : undefined;
   return typeof name === 'string' ? byName.get(name) : undefined;
 }

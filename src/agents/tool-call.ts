@@ -38,8 +38,8 @@ export function serveTools(
 
 export type ServedTools = ReturnType<typeof serveTools>;
 
-/** A message from an agent, while bankql answers it. */
-export interface Message {
+/** A call of a tool, until it is answered. */
+export interface ToolCall {
   readonly sender: ToolsSender;
   /** The tools at the beginning of the call, which are used until its end. */
   readonly served: ServedTools;
@@ -70,14 +70,14 @@ export async function callTool(
   tool: Tool,
   given: Arguments,
   answers: Answers | null,
-  message: Message,
+  call: ToolCall,
   options: CallOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
-    if (tool.key === null) return resultOf(await execute(tool, given, message), message);
-    return answers === null ? refusal(tooOld) : await pay(tool, given, answers, message, options);
+    if (tool.key === null) return resultOf(await execute(tool, given, call), call);
+    return answers === null ? refusal(tooOld) : await pay(tool, given, answers, call, options);
   } catch (error) {
-    return resultOf(message.served.toErrorResult(error), message);
+    return resultOf(call.served.toErrorResult(error), call);
   }
 }
 
@@ -86,33 +86,33 @@ async function pay(
   tool: Tool,
   given: Arguments,
   { inputResponses, requestState }: Answers,
-  message: Message,
+  call: ToolCall,
   { payments, secret, now = Date.now }: CallOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const answer = inputResponse(inputResponses, asked);
   const hasAgreed = answer.kind === 'elicit' && answer.action === 'accept' && answer.content?.pay === true;
   if (answer.kind === 'elicit' && !hasAgreed) {
-    message.outcome = 'not agreed';
+    call.outcome = 'not agreed';
     return refusal(declined);
   }
   const agreed = hasAgreed ? readState(secret(), requestState<string>(), now()) : null;
   const confirmation = new Confirmation({ payments, secret: secret(), tool, agreed, now });
   // With the key of the question, the answer finds the record of a payment that is not done.
-  const result = await execute(tool, given, message, confirmation, agreed?.key);
+  const result = await execute(tool, given, call, confirmation, agreed?.key ?? randomUUID());
   const { question } = confirmation;
-  if (question === null) return resultOf(result, message, confirmation.key);
-  message.outcome = 'asked';
+  if (question === null) return resultOf(result, call, confirmation.key);
+  call.outcome = 'asked';
   const form = inputRequired.elicit({ message: question.text, requestedSchema: tick });
   return inputRequired({ inputRequests: { [asked]: form }, requestState: question.state });
 }
 
-/** Errors: BAD_USER_INPUT for arguments that the tool does not have. */
+/** `idempotencyKey`: null for a tool that reads. Errors: BAD_USER_INPUT for arguments that the tool does not have. */
 function execute(
   tool: Tool,
   given: Arguments,
-  { sender: { credentials, holder, activity, fetchRequest }, served }: Message,
+  { sender: { credentials, holder, activity, fetchRequest }, served }: ToolCall,
   confirmation: Confirmation | null = null,
-  idempotencyKey: string = randomUUID(),
+  idempotencyKey: string | null = null,
 ): ExecutionResult | Promise<ExecutionResult> {
   const variables = variablesOf(tool, given, idempotencyKey);
   const params = { documentId: tool.name, operationName: tool.name, variables };
@@ -123,17 +123,17 @@ function execute(
 /**
  * Converts a result to text, because its JSON keeps each digit. An answer without data is an error. `key`: the key of a payment.
  */
-function resultOf(result: ExecutionResult, message: Message, key: string | null = null): CallToolResult {
-  const { holder, activity, request } = message.sender;
+function resultOf(result: ExecutionResult, call: ToolCall, key: string | null = null): CallToolResult {
+  const { holder, activity, request } = call.sender;
   // As a text in JSON, the answer has up to twice its length.
   const room = { reserveRoom: (bytes: number) => holder.reserveRoom(2 * bytes) };
-  const answer = message.served.respond(result, {
+  const answer = call.served.respond(result, {
     mediaType: 'application/json',
     request,
     holder: room,
     activity,
   });
-  message.outcome = null;
+  call.outcome = null;
   const texts = [
     answer.body.toString(),
     ...(key === null ? [] : [`The idempotencyKey of this payment: ${key}`]),
@@ -154,14 +154,14 @@ const tick = {
 };
 
 /** The variables of the operation: the arguments, and the idempotency key of a payment. Errors: BAD_USER_INPUT. */
-function variablesOf({ inputSchema, key }: Tool, given: Arguments, idempotencyKey: string): Arguments {
+function variablesOf({ inputSchema, key }: Tool, given: Arguments, idempotencyKey: string | null): Arguments {
   // GraphQL ignores unknown variables, but a model would believe that they had an effect.
   for (const name of Object.keys(given))
     if (!Object.hasOwn(inputSchema.properties, name))
       throw badUserInput(
         `The tool has no argument of this name. Its arguments: ${Object.keys(inputSchema.properties).join(', ')}.`,
       );
-  if (key === null) return given;
+  if (key === null || idempotencyKey === null) return given;
   const { variable, isMember } = key;
   if (!isMember) return { ...given, [variable]: idempotencyKey };
   const input = given[variable];

@@ -5,7 +5,18 @@ import { describe, expect, test } from 'vitest';
 import { variablesSchema } from '../../src/agents/json-schema.ts';
 import { loadTools } from '../../src/agents/tools.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { answerOf, call, documents, documentsFolder, input, send, startAgents } from '../support/agents.ts';
+import {
+  type Asked,
+  alice,
+  answerOf,
+  call,
+  documents,
+  documentsFolder,
+  input,
+  messageOf,
+  send,
+  startAgents,
+} from '../support/agents.ts';
 
 const documentLimits = { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 };
 
@@ -147,6 +158,79 @@ describe('a call', () => {
       data: { bank: { one: { balance: { amount: '4305.80000000000000000001' } }, two: null } },
       errors: [{ path: ['bank', 'two'], extensions: { code: 'NOT_FOUND' } }],
     });
+  });
+
+  test('is answered with the same bytes on both ways through the SDK', async () => {
+    await using agents = await startAgents();
+    const post = async (headers: Record<string, string>, body: string) => {
+      const response = await fetch(agents.url, { method: 'POST', headers: { ...headers, ...alice }, body });
+      const text = (await response.text()).replace(/"requestState":"[^"]+"/, '"requestState":"signed"');
+      return [response.status, response.headers.get('content-type'), text] as const;
+    };
+    const pay = { name: 'Pay', arguments: { input: input() } };
+    const ofMessage = (
+      params: Record<string, unknown>,
+      change: (body: object) => object,
+      more: Asked = {},
+    ) => {
+      const { headers, body } = messageOf('tools/call', params, more);
+      return [headers, JSON.stringify(change(JSON.parse(body)))] as const;
+    };
+    const [plain, reading] = [(body: object) => body, { name: 'Anything', arguments: {} }];
+    const statuses: number[] = [];
+    for (const [headers, body] of [
+      ofMessage(reading, plain),
+      ofMessage({ name: 'Anything' }, plain),
+      ofMessage({ name: 'Anything', arguments: { no: 1 } }, plain),
+      ofMessage(pay, plain),
+      ofMessage(pay, plain, { inputResponses: { confirmation: { action: 'decline' } } }),
+      ofMessage({ name: 'Nothing', arguments: {} }, plain),
+      ofMessage({ name: 'Anything', arguments: [] }, plain),
+      ofMessage({ ...pay, requestState: 1 }, plain),
+      ofMessage(pay, plain, { capabilities: {} }),
+      ofMessage(reading, plain, { capabilities: [] }),
+      ofMessage(reading, ({ ...body }) => ({ ...body, jsonrpc: '1.0' })),
+      ofMessage(reading, ({ ...body }) => ({ ...body, id: null })),
+      ofMessage(reading, ({ ...body }) => ({ ...body, id: undefined })),
+      ofMessage(reading, ({ ...body }) => ({ ...body, result: {} })),
+    ]) {
+      const short = await post(headers, body);
+      // The SDK decodes this form of the header.
+      const name = `=?base64?${Buffer.from(headers['Mcp-Name'] ?? '').toString('base64')}?=`;
+      expect([body, ...short]).toEqual([body, ...(await post({ ...headers, 'Mcp-Name': name }, body))]);
+      statuses.push(short[0]);
+    }
+    expect(statuses).toEqual([...Array(8).fill(200), 400, 400, 400, 400, 202, 400]);
+    expect(agents.payments()).toBe(0);
+  });
+
+  test('whose headers do not describe it is refused, and nothing is executed', async () => {
+    await using agents = await startAgents();
+    const { headers, body } = messageOf('tools/call', {
+      name: 'Balance',
+      arguments: { account: 'alice-current' },
+    });
+    for (const change of [
+      { 'Mcp-Name': 'Pay' },
+      { 'Mcp-Method': 'tools/list' },
+      { 'MCP-Protocol-Version': '2025-06-18' },
+      { 'MCP-Protocol-Version': '2099-01-01' },
+    ]) {
+      const response = await fetch(agents.url, {
+        method: 'POST',
+        headers: { ...headers, ...alice, ...change },
+        body,
+      });
+      expect([change, response.status]).toEqual([change, 400]);
+      expect(await response.json()).toMatchObject({ error: { code: -32020 } });
+    }
+    for (const name of ['Mcp-Name', 'Mcp-Method', 'MCP-Protocol-Version']) {
+      const { [name]: _, ...others } = headers as Record<string, string>;
+      const response = await fetch(agents.url, { method: 'POST', headers: { ...others, ...alice }, body });
+      expect([name, response.status]).toEqual([name, 400]);
+      expect(await response.json()).toMatchObject({ error: { code: -32020 } });
+    }
+    expect(agents.bank.recorder.calls).toEqual([]);
   });
 
   test('of a tool that is not there is an error of the protocol', async () => {
