@@ -210,12 +210,13 @@ describe('a call', () => {
       name: 'Balance',
       arguments: { account: 'alice-current' },
     });
-    for (const change of [
+    const changes: readonly Readonly<Record<string, string>>[] = [
       { 'Mcp-Name': 'Pay' },
       { 'Mcp-Method': 'tools/list' },
       { 'MCP-Protocol-Version': '2025-06-18' },
       { 'MCP-Protocol-Version': '2099-01-01' },
-    ]) {
+    ];
+    for (const change of changes) {
       const response = await fetch(agents.url, {
         method: 'POST',
         headers: { ...headers, ...alice, ...change },
@@ -225,7 +226,7 @@ describe('a call', () => {
       expect(await response.json()).toMatchObject({ error: { code: -32020 } });
     }
     for (const name of ['Mcp-Name', 'Mcp-Method', 'MCP-Protocol-Version']) {
-      const { [name]: _, ...others } = headers as Record<string, string>;
+      const { [name]: _, ...others } = headers;
       const response = await fetch(agents.url, { method: 'POST', headers: { ...others, ...alice }, body });
       expect([name, response.status]).toEqual([name, 400]);
       expect(await response.json()).toMatchObject({ error: { code: -32020 } });

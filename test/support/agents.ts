@@ -86,7 +86,7 @@ export function messageOf(
 ) {
   const name: Readonly<Record<string, string>> =
     typeof params.name === 'string' ? { 'Mcp-Name': params.name } : {};
-  const headers = {
+  const headers: Record<string, string> = {
     'Content-Type': 'application/json',
     Accept: 'application/json, text/event-stream',
     'MCP-Protocol-Version': revision,
