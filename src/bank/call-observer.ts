@@ -29,8 +29,11 @@ export async function observedRead(
   ended: (outcome: CallOutcome) => void,
 ): Promise<unknown> {
   let source: ReadSource = 'bank';
+  const { operationDeadline, readBudget, unshared } = limits;
   const observed: ReadLimits = {
-    ...limits,
+    operationDeadline,
+    readBudget,
+    unshared,
     onSource(actual, ...more) {
       source = actual;
       limits.onSource?.(actual, ...more);

@@ -140,13 +140,13 @@ export class SharedReads {
     limits: ReadLimits,
     wanted: 'result',
   ): Promise<BankRead<Answer<T>>>;
-  read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
+  read(call: Call, limits: ReadLimits, wanted: ResultKind): Promise<unknown> {
     const admitted = this.#admit?.(call);
     if (admitted !== undefined) return admitted.then(() => this.#read(call, limits, wanted));
     return this.#read(call, limits, wanted);
   }
 
-  #read(call: Call, limits: ReadLimits, wanted: Wanted): Promise<unknown> {
+  #read(call: Call, limits: ReadLimits, wanted: ResultKind): Promise<unknown> {
     const { operationDeadline } = limits;
     // A read that keeps all digits is for an update, which must not see shared or cached data.
     const unshared = call.keepDigits || limits.unshared === true;
@@ -253,14 +253,14 @@ export class SharedReads {
 }
 
 /** What a reader gets: the answer alone, the answer with its details (ReadResult), or the response of an unshared call. */
-type Wanted = 'answer' | 'result' | 'response';
+type ResultKind = 'answer' | 'result' | 'response';
 
 /** Waits for a call, at most until its own operation ends. */
 export class Reader implements Waiter {
   readonly call: Call;
   readonly caller: Caller;
   readonly limits: ReadLimits;
-  readonly wanted: Wanted;
+  readonly wanted: ResultKind;
   readonly operationDeadline: OperationDeadline;
   readonly begunAt: number;
   /** When the read's own time limit ends, even if its operation ends earlier. */
@@ -278,7 +278,7 @@ export class Reader implements Waiter {
     limits: ReadLimits,
     now: number,
     timeoutMs: number,
-    wanted: Wanted,
+    wanted: ResultKind,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ) {

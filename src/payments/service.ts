@@ -98,7 +98,7 @@ interface PaymentServiceOptions {
    * the rest of the lease. The end of the lease then makes a payment UNKNOWN only after the request has ended.
    */
   readonly sendTimeoutMs?: number;
-  /** The time for which `idle` waits for a store that is away, in milliseconds. */
+  /** The time for which `idle` waits for a store that is away, in milliseconds (default: it tries once). */
   readonly storeAwayMs?: number;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
@@ -161,7 +161,7 @@ export const leaseMarginMs = 60_000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, sendTimeoutMs = 0, leaseMs = sendTimeoutMs + leaseMarginMs, audit } = options;
-  const { now = Date.now, requestId = () => undefined, replica = null, storeAwayMs = 10_000 } = options;
+  const { now = Date.now, requestId = () => undefined, replica = null, storeAwayMs = 0 } = options;
   const { bankWords = noBankWords, onUnknownAnswer, onFailure } = options;
   const underWay = new Set<Promise<unknown>>();
 
