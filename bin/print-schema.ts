@@ -45,8 +45,8 @@ const nameRows = inRest
   .sort();
 
 /**
- * The files that are derived from the schema, each with the function that writes it anew: the copy of the schema, the list of
- * types for a client's cache, and the tables of REST's operations and names.
+ * The files that `npm run schema` writes. Each has a function that makes its new text from its old one: the copy of the schema,
+ * the list of types for a client's cache, and the tables of REST's operations and names.
  */
 export const writtenFiles: Readonly<Record<string, (before: string) => string>> = {
   'schema.graphql': printedSchema,

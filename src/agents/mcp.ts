@@ -49,7 +49,10 @@ const jsonSchemaValidator = {
   },
 };
 
-/** Creates an instance of the SDK, which serves one message. */
+/**
+ * Creates an instance of the SDK, which serves one message. `versions`: the revisions that it accepts; by default the older ones, to which
+ * `createMcpHandler` adds the newer.
+ */
 function createServer(handlers: MethodHandlers, canAsk: boolean, versions?: readonly string[]): Server {
   const server = new Server(
     { name: 'bankql', version },

@@ -323,7 +323,7 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
-/** The first error at any depth of a record: one that replaces a broken value, or one that the bank reports. Null if there is none. */
+/** Finds the first error in a record, at any depth: an error that replaces a broken value, or one that the bank reports. Returns null without one. */
 export function brokenValueIn(record: unknown): Error | null {
   // A work list is used instead of recursion, because the bank decides how deeply the record is nested.
   const values = [record];

@@ -89,7 +89,7 @@ export function decoderOf(charset: string): TextDecoder | null {
   }
 }
 
-/** The encoding in a Content-Encoding. Null if there is none, or if the header names a charset instead, as some servers do. */
+/** The encoding that a Content-Encoding names, or null. Some servers write a charset there, which is no encoding. */
 export function encodingOf(contentEncoding: string | string[]): string | null {
   const encoding = String(contentEncoding);
   return /^(identity)?$/i.test(encoding) || decoderOf(encoding) !== null ? null : encoding;

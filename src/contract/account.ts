@@ -41,7 +41,7 @@ export const account = record('Account', 'An account through one of its views.',
 export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;
 
-/** An entry of the account list. It must have a balance; an empty one becomes null, as in accounts where it is optional. */
+/** An entry of the account list. The balance is required. If it is empty, it becomes null, as in accounts where it is optional. */
 const accountItem = account.extend({
   balance: money.meta({ interpret: (value) => (isNothing(value) ? null : undefined) }),
 });

@@ -2,7 +2,7 @@ import { type DocumentNode, type FieldNode, GraphQLError, parse } from 'graphql'
 import { fragmentsOf } from '../executor/selection.ts';
 import { RequestError } from './errors.ts';
 
-/** The size of an operation without fields. A fragment counts at each place where it is spread. */
+/** The size of an empty operation. Each spread of a fragment adds the fragment's size. */
 const nothing = {
   /** The longest path from the operation to a field, in fields. */
   depth: 0,

@@ -61,6 +61,6 @@ export function bankIdOr(defaults: Defaults, bankId: string | null | undefined):
 export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined): string =>
   viewId == null ? defaults.viewId : restId('viewId', viewId);
 
-/** The configured default of the id with this name; undefined if there is none. Errors: BAD_USER_INPUT without a configured bank. */
+/** The id that the configuration gives for this name, or undefined. Errors: BAD_USER_INPUT if no bank is configured. */
 export const defaultId = (name: string, defaults: Defaults): string | undefined =>
   name === 'bankId' ? bankIdOr(defaults, null) : name === 'viewId' ? defaults.viewId : undefined;

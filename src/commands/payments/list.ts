@@ -131,7 +131,7 @@ export async function show(
   return 0;
 }
 
-/** The one payment whose id begins with `idPrefix`. Errors: StartError if there is none, or if there are several. */
+/** Finds the payment whose id begins with `idPrefix`. Errors: StartError if no payment or several payments match. */
 export async function findOne(store: PaymentStore, idPrefix: string): Promise<PaymentRecord> {
   const [record, ...others] = await store.search({ idPrefix, limit: 2 });
   if (record === undefined) throw new StartError(`No payment begins with ${idPrefix}.`);

@@ -108,7 +108,7 @@ async function settleRecord(
   return `${printable(JSON.stringify(line))}\n`;
 }
 
-/** The one payment whose id begins with `prefix`. Errors: StartError if there is not exactly one, or if it is not UNKNOWN. */
+/** Finds a payment of unknown outcome. Errors: those of `findOne`; StartError if its outcome is known. */
 async function findUnknown(store: PaymentStore, prefix: string): Promise<PaymentRecord> {
   const record = await findOne(store, prefix);
   if (record.state === 'UNKNOWN') return record;

@@ -9,7 +9,7 @@ export interface JwtOptions {
   /** The required `iss` and `aud` of a token. */
   readonly issuer: string;
   readonly audience: string;
-  /** An `aud` that a token must not have, because such tokens are for another endpoint (default: there is none). */
+  /** Tokens with this `aud` are refused, because they are for another endpoint. By default, no `aud` is refused. */
   readonly refusedAudience?: string | null;
   /** The URL of the metadata that tells clients where to get tokens (RFC 9728). A refused client gets it. */
   readonly resourceMetadata?: string | null;
