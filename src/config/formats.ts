@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { idProblem } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
-import { isLoopback } from '../http/rules.ts';
+import { isLoopback } from '../http/loopback.ts';
 import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
 

@@ -1,6 +1,7 @@
 import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { pause } from './pause.ts';
 import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import {
   type AttemptOutcome,
@@ -10,7 +11,7 @@ import {
   type PaymentStore,
   StoreUnavailable,
 } from './store.ts';
-import { pause, UnwrittenOutcomes } from './unwritten-outcomes.ts';
+import { UnwrittenOutcomes } from './unwritten-outcomes.ts';
 
 interface PaymentStoreOptions {
   /** For messages. */
