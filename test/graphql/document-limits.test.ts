@@ -1,5 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseWithin } from '../../src/graphql/document-size.ts';
 import { parseParams } from '../../src/graphql/params.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -76,6 +77,14 @@ describe('refused with one error, under 1 kB, before any call', () => {
     });
     expect(bank.calls).toEqual([]);
   });
+});
+
+test('a document may have twice as many lines as tokens', () => {
+  const limits = { tokens: 10, depth: 5, fields: 5, rootFields: 5, aliases: 5, directives: 5 };
+  for (const end of ['\n', '\r\n', '\r']) {
+    expect(parseWithin(`{${end.repeat(19)}a}`, limits).definitions).toHaveLength(1);
+    expect(() => parseWithin(`{${end.repeat(20)}a}`, limits)).toThrow('more than 20 lines');
+  }
 });
 
 test('what is as large as it may be is answered', async () => {
