@@ -1,23 +1,12 @@
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parseWithin } from '../../src/graphql/document-size.ts';
 import { parseParams } from '../../src/graphql/params.ts';
-import { createTestBankql, type TestBankql } from '../support/bankql.ts';
-import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { createTestBankql } from '../support/bankql.ts';
+import { shareBankqlFixture } from '../support/bankql-fixture.ts';
 
-let bank: RecordingBank;
-let bankql: TestBankql;
-beforeAll(async () => {
-  bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
-  bankql = await createTestBankql({ bankUrl: bank.url });
-});
-beforeEach(() => {
-  bank.calls.length = 0;
-});
-afterAll(async () => {
-  await bankql[Symbol.asyncDispose]();
-  await bank.close();
-});
+const { bank, bankql } = await shareBankqlFixture();
+beforeEach(() => void bank.otherwise({ body: { branches: [] } }));
 
 const times = (count: number, make: (index: number) => string, separator = ' ') =>
   Array.from({ length: count }, (_, index) => make(index)).join(separator);
