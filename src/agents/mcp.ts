@@ -27,7 +27,7 @@ const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 export type Message = Readonly<Record<string, unknown>>;
 
 /** The answers to the messages that name a method of a tool. */
-export interface MethodHandlers {
+interface MethodHandlers {
   readonly list: () => ListToolsResult;
   /** `asking`: the parts of the message about questions to a person; null if the client cannot ask. */
   readonly call: (
@@ -36,7 +36,7 @@ export interface MethodHandlers {
   ) => Promise<CallToolResult | InputRequiredResult>;
 }
 
-export interface MessageAnswer {
+interface MessageAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;

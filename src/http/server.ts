@@ -59,10 +59,7 @@ function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed, options.callers);
-  const { handle, replaceDocuments } = createHandle({
-    ...options,
-    whyNotReady: () => (isLeaving ? 'leaving' : (options.whyNotReady?.() ?? null)),
-  });
+  const { handle, replaceDocuments } = createHandle({ ...options, isLeaving: () => isLeaving });
   const mount = createMount(handle, capacity);
   const listening = options.isMounted === true ? null : await listenFor(handle, capacity, options);
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
