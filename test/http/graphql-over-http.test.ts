@@ -47,19 +47,6 @@ describe('every answer', () => {
     expect(headers.get('x-request-id')).toMatch(/^[\w.:-]{1,128}$/);
     expect(headers.get('set-cookie')).toBeNull();
   });
-
-  test('allows no scripts, except the page of GraphiQL', async () => {
-    await using page = await startServerFixture({ graphiql: { headers: null } });
-    const asked = async (accept: string) => {
-      const { headers } = await fetch(`${page.url}?query={__typename}`, { headers: { Accept: accept } });
-      return [headers.get('content-type')?.split(';')[0], headers.get('content-security-policy')];
-    };
-    expect(await asked('text/html')).toEqual(['text/html', expect.stringContaining("script-src 'self'")]);
-    expect(await asked('application/json')).toEqual([
-      'application/json',
-      expect.not.stringContaining('script-src'),
-    ]);
-  });
 });
 
 describe('GraphQL over HTTP', () => {

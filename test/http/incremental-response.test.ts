@@ -139,12 +139,6 @@ test.each([
   },
 );
 
-test('an operation is selected by its name, and the log has only the beginning of a long name', async () => {
-  slow.release();
-  const reading = await read(`query ${'a'.repeat(101)} ${query}`);
-  expect(await reading.text()).toContain('"label":"Current"');
-});
-
 test('@stream is not in the schema, and is refused before any REST call', async () => {
   const asked = query.replace('nodes', 'nodes @stream');
   const { errors } = JSON.parse(await (await read(asked)).text());
