@@ -220,7 +220,7 @@ export class ExecutableOperation {
 
   /**
    * The request's variables, coerced.
-   * Errors: BAD_USER_INPUT for the first invalid variable.
+   * Errors: BAD_USER_INPUT for the first invalid variable, and for a number whose digits JSON.parse has changed.
    */
   variablesOf(
     schema: GraphQLSchema,
@@ -231,10 +231,34 @@ export class ExecutableOperation {
     // Only one error is collected: graphql would list up to 50, and repeat the whole value in each.
     const options = { maxErrors: 1, hideSuggestions: this.#document.hideSuggestions };
     const { variableValues, errors } = getVariableValues(schema, variableDefinitions, raw, options);
-    if (variableValues !== undefined) return variableValues;
+    if (variableValues !== undefined) {
+      const rounded = roundedText(raw, variableValues.coerced);
+      if (rounded === null) return variableValues;
+      throw new RequestError(
+        'BAD_USER_INPUT',
+        `The variable ${truncate(rounded.join('.'))} has to be a string: the digits of a JSON number may already be lost.`,
+      );
+    }
     const [wrong] = errors;
     throw new RequestError('BAD_USER_INPUT', truncate(wrong?.message ?? 'A variable does not fit.'), {
       nodes: wrong?.nodes,
     });
   }
+}
+
+/**
+ * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The text of the rounded
+ * number is another id: a payment would go to another account.
+ * Shape: the path to it; null if there is none.
+ */
+function roundedText(raw: unknown, coerced: unknown): string[] | null {
+  // A type of lists also takes its only entry.
+  if (Array.isArray(coerced) && !Array.isArray(raw)) return roundedText(raw, coerced[0]);
+  if (typeof raw === 'number') return typeof coerced === 'string' && !Number.isSafeInteger(raw) ? [] : null;
+  if (typeof raw !== 'object' || typeof coerced !== 'object' || raw === null || coerced === null) return null;
+  for (const [name, value] of Object.entries(raw)) {
+    const path = roundedText(value, Reflect.get(coerced, name));
+    if (path !== null) return [name, ...path];
+  }
+  return null;
 }

@@ -129,6 +129,28 @@ test.each([...segments, ...otherIds])(
   },
 );
 
+test.each([...segments, ...otherIds])(
+  '%s refuses a number whose digits JSON has lost, because it would be another id',
+  async (_name, document) => {
+    bank.otherwise(anyAnswer);
+    for (const id of [2 ** 53, -(2 ** 53), 1e21])
+      expect([id, failuresOf(await ask(document, { id }))]).toEqual([id, ['request BAD_USER_INPUT']]);
+    expect(bank.calls).toEqual([]);
+    expect(bankql.audit).toEqual([]);
+  },
+);
+
+test('an id may be an integer whose digits JSON keeps, and any integer in the text of a document', async () => {
+  bank.otherwise(anyAnswer);
+  const given =
+    '{ bank { branch(branchId: 9007199254740993) { name } customer(customerId: $id) { email } } }';
+  await ask(`query ($id: ID!) ${given}`, { id: 2 ** 53 - 1 });
+  expect(bank.lines().toSorted()).toEqual([
+    'GET /v1/api/banks/BANK/branches',
+    'GET /v1/api/banks/BANK/customers/9007199254740991',
+  ]);
+});
+
 test('an invalid page is refused without a call, although its parent is read', async () => {
   bank.otherwise(anyAnswer);
   const result = await ask(
