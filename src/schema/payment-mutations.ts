@@ -148,7 +148,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
     trackId: t.id({
-      description: 'The Track-ID of the call; null if the bank did not read the payment.',
+      description: 'The Track-ID of the attempt; null if none began, or the bank refused it unread.',
       resolve: ({ extensions }) => extensions.trackId,
     }),
   }),
@@ -257,7 +257,7 @@ builder.relayMutationField(
       transactionRequests: t.expose('transactionRequests', {
         type: [TransactionRequest],
         nullable: { list: true, items: true },
-        description: 'The requests that were made; null if the bank named none.',
+        description: "The requests that the bank's answer lists; null if it lists none.",
         extensions: { rest: { operations: [], member: 'transaction-requests' } },
       }),
     }),

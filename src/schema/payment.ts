@@ -37,7 +37,7 @@ export const PaymentState = builder.enumType('PaymentState', {
   values: {
     PENDING: { description: 'Under way, or its end not yet recorded.' },
     DONE: { description: 'The bank confirmed it.' },
-    REJECTED: { description: 'The bank refused it; nothing was moved.' },
+    REJECTED: { description: 'The bank did not execute it; nothing was moved.' },
     UNKNOWN: { description: 'It may have been executed, and is never sent again: ask the bank.' },
   },
 });
@@ -60,12 +60,15 @@ const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defa
   viewId: viewIdOr(defaults, viewId),
 });
 
-/** `id` and `status` of the bank's answer, if it sent them as text: the specification does not define that body. */
+/**
+ * The id and the status in the bank's answer, as it is stored: the specification does not define that body. An integer is a text, as
+ * in all answers.
+ */
 export function receiptOf({ answer }: Pick<PaymentRecord, 'answer'>) {
   const body = answer === null ? null : parseExactJson(answer);
   const member = (name: string) => {
     const value = isObject(body) ? body[name] : null;
-    return typeof value === 'string' ? value : null;
+    return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
   };
   return { transactionId: member('id'), status: member('status') };
 }
@@ -116,7 +119,7 @@ PaymentObject.implement({
       },
     }),
     transaction: t.link(Transaction, {
-      description: 'The transaction; null if the bank named none.',
+      description: 'The transaction; null without a `transactionId`.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
@@ -148,11 +151,11 @@ PaymentObject.implement({
       resolve: ({ updatedAt }) => new Date(updatedAt),
     }),
     transactionId: t.id({
-      description: "The transaction's id in the bank's answer; null if it gave none.",
+      description: "The transaction's id in the bank's answer; null if none is found.",
       resolve: (payment) => receiptOf(payment).transactionId,
     }),
     status: t.string({
-      description: "The status in the bank's answer, in its words; null for none.",
+      description: "The status in the bank's answer, in its words; null if none is found.",
       resolve: (payment) => receiptOf(payment).status,
     }),
     failureCode: t.field({

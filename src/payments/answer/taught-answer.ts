@@ -121,7 +121,11 @@ function without(value: unknown, [key, ...rest]: Path): unknown {
 }
 
 /** The part of an answer to makeTransaction that is stored if the operator's paths decide it. */
-export const taughtContent = ({ value }: AnswerBody, { statusPath, receiptPath }: BankWords) => ({
-  id: receiptPath && scalarOf(valueAt(value, receiptPath)),
-  status: statusPath && scalarOf(valueAt(value, statusPath)),
-});
+export function taughtContent({ value }: AnswerBody, { statusPath, receiptPath }: BankWords) {
+  const storedAt = (path: Path | undefined) => {
+    const found = path && valueAt(value, path);
+    // As a text, a number whose digits are lost would look like an id of the bank.
+    return typeof found === 'number' ? found : scalarOf(found);
+  };
+  return { id: storedAt(receiptPath), status: storedAt(statusPath) };
+}
