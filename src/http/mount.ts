@@ -17,20 +17,11 @@ import { type Head, headerPairs } from './head.ts';
 
 /** bankql without its own server, for mounting in another server. */
 export function createMount(handle: Handle, capacity: Capacity) {
-  const underWay = new Set<Promise<void>>();
-
-  async function follow(exchange: Exchange): Promise<void> {
-    const work = handle(exchange);
-    underWay.add(work);
-    await work;
-    underWay.delete(work);
-  }
-
   return {
     /** Answers a request of Fetch: of Next.js, Hono, Deno, a service worker. It never rejects. */
     async fetch(request: Request): Promise<Response> {
       const exchange = new FetchExchange(request, capacity);
-      void follow(exchange).then(() => exchange.end());
+      void handle(exchange).then(() => exchange.end());
       return exchange.response;
     },
 
@@ -40,12 +31,7 @@ export function createMount(handle: Handle, capacity: Capacity) {
       // The client may have left before the host called bankql.
       if (response.destroyed) holder.end(true);
       response.once('close', () => holder.end(!response.writableFinished));
-      await follow(new NodeExchange(request, response, holder));
-    },
-
-    /** Resolves when no request is in progress. */
-    async idle(): Promise<void> {
-      while (underWay.size > 0) await Promise.all(underWay);
+      await handle(new NodeExchange(request, response, holder));
     },
   };
 }

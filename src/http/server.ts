@@ -63,8 +63,16 @@ export async function serve(options: ServerOptions) {
     ...options,
     whyNotReady: () => (isLeaving ? 'leaving' : (options.whyNotReady?.() ?? null)),
   });
-  const mount = createMount(handle, capacity);
-  const listening = options.isMounted === true ? null : await listenFor(handle, capacity, options);
+  /** The work for requests that has not ended. A mutation continues after its client has left. */
+  const underWay = new Set<Promise<void>>();
+  const follow: Handle = (exchange) => {
+    const work = handle(exchange);
+    underWay.add(work);
+    void work.then(() => underWay.delete(work));
+    return work;
+  };
+  const mount = createMount(follow, capacity);
+  const listening = options.isMounted === true ? null : await listenFor(follow, capacity, options);
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
     /** Empty if bankql is mounted. */
@@ -73,14 +81,14 @@ export async function serve(options: ServerOptions) {
     node: mount.node,
     held,
     replaceDocuments,
-    /** Serves no new requests, and waits until those under way have ended. */
+    /** Serves no new requests, and waits until the work for those under way has ended, also for clients that have left. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // From now on, answers end their connections, so that no client sends further requests on them.
       listening?.drain();
       if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
       await listening?.close(isReplaced ? lastUseMs : 0);
-      await mount.idle();
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }
