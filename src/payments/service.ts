@@ -124,7 +124,7 @@ export interface PaymentService {
    * - IDEMPOTENCY_KEY_REUSED if the key belongs to another payment; IDEMPOTENCY_IN_PROGRESS.
    * - STATE_UNAVAILABLE and OVERLOADED, with `idempotencyKey` and `retryAfter`: this request sent nothing, but an earlier one may
    *   have.
-   * - The error with which the bank refused the payment. A repeated request gets the same error.
+   * - The error with which the bank refused the payment. A repeated request gets the same error, without `bankCode`.
    * - BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or RATE_LIMITED, only if nothing is recorded under this key: the payment may
    *   be tried again with it.
    * - OUTCOME_UNKNOWN otherwise, with `trackId` and `idempotencyKey`.
