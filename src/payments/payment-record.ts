@@ -229,7 +229,7 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
     [to.bank_id, 128, 'to.bankId', 'to.bankId'],
     [to.account_id, 128, 'to.accountId', 'to.accountId'],
   ] as const)
-    if (given !== undefined && given.length > longest)
+    if (given !== undefined && (given.length > 2 * longest || [...given].length > longest))
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
   if (!to.account_id?.trim())
     throw badUserInput('A payment needs the account that is paid: give to.accountId.', 'to.accountId');
