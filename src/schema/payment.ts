@@ -88,7 +88,7 @@ PaymentObject.implement({
     }),
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
-      description: 'The idempotency key of the payment.',
+      description: 'The idempotency key of the payment; empty if its record has lost it.',
     }),
     state: t.expose('state', {
       type: PaymentState,
