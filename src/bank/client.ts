@@ -11,7 +11,7 @@ import { Call } from './call.ts';
 import { requestCredentials } from './credentials.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
-import { type HttpResponse, TransportFailure } from './http-message.ts';
+import { accepted, type HttpResponse, TransportFailure } from './http-message.ts';
 import { OperationDeadline } from './operation-deadline.ts';
 import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
 import { RefusedReads } from './refused-reads.ts';
@@ -212,7 +212,7 @@ export function createBankClient(options: BankOptions): BankClient {
         const response = await send(call);
         const { status, body } = response;
         const received = { trackId, status, bytes: body.length };
-        if (status < 200 || status > 299) throw mapErrorResponse(call, response);
+        if (status < 200 || status > 299 || status === accepted) throw mapErrorResponse(call, response);
         if (isEmptyResponse(response)) {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };

@@ -2,6 +2,7 @@ import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../erro
 import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
 import {
+  accepted,
   gatewayErrors,
   type HttpResponse,
   inUtf8,
@@ -55,6 +56,8 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
       ...(reason !== null && { bankCode: reason }),
     });
 
+  if (status === accepted && kind === 'write')
+    return error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));
   if (status < 300)
     return error(
       'BANK_REJECTED',

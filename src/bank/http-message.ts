@@ -151,6 +151,8 @@ export const gatewayErrors: ReadonlySet<number> = new Set([
   ...[520, 521, 522, 523, 524, 525, 526, 527],
 ]);
 
+/** A request that the server has taken, and not carried out yet. */
+export const accepted = 202;
 /** A success whose body is only a part of the answer. */
 export const partialContent = 206;
 

@@ -150,6 +150,8 @@ test('a read that is answered without a body fails', async () => {
 
 describe('a write', () => {
   test.each<[string, Reply | 'reset' | 'hang', string]>([
+    ['202', { status: 202, body: { name: 'said' } }, 'OUTCOME_UNKNOWN'],
+    ['202 without a body', { status: 202 }, 'OUTCOME_UNKNOWN'],
     ['400', { status: 400, body: 'said' }, 'BANK_REJECTED'],
     ['404', { status: 404, body: 'said' }, 'NOT_FOUND'],
     ['429', { status: 429, body: 'said' }, 'BANK_REJECTED'],
