@@ -66,6 +66,11 @@ export class Connection {
     return this.#responses.size === 0;
   }
 
+  /** Whether a complete request waits for its answer to begin. */
+  get isWaiting(): boolean {
+    return this.#responses.values().some(({ req, headersSent }) => req.complete && !headersSent);
+  }
+
   /**
    * Whether a complete request or an answer is in progress. The client would take any other answer for the answer to this
    * request.

@@ -25,7 +25,7 @@ const usualSlowestRequestMs = 10_000;
  * connections, and not bankql.
  */
 const keepAliveMs = 65_000;
-/** The longest time for which a stopping process waits for a client that does not read its answer, in milliseconds. */
+/** The longest time for which a stopping process waits for a client that takes its answer slowly, in milliseconds. */
 const maxDrainMs = 30_000;
 /** A client that takes nothing of its answer for this time is disconnected, in milliseconds. */
 const usualWriteDeadlineMs = 30_000;
@@ -178,6 +178,9 @@ export async function listen(
     shared.endsIdle = true;
     for (const { isIdle, socket } of connections) if (isIdle) socket.destroy();
   };
+  const endSlow = () => {
+    for (const { isWaiting, socket } of connections) if (!isWaiting) socket.destroy();
+  };
   return {
     url,
     /** From now on, the last answer of each connection has `Connection: close`. */
@@ -187,7 +190,7 @@ export async function listen(
       new Promise<void>((resolve) => {
         drain();
         const idle = idleMs === 0 ? undefined : setTimeout(endIdle, idleMs);
-        const last = setTimeout(() => server.closeAllConnections(), maxDrainMs);
+        const last = setTimeout(endSlow, maxDrainMs);
         server.close(() => {
           clearTimeout(idle);
           clearTimeout(last);

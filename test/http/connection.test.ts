@@ -28,6 +28,7 @@ function createClient(url: string, localAddress?: string) {
       new Promise<Answer | string>((resolve) => {
         const asked = request(`${url}${path}`, { agent }, (response) => {
           response.resume();
+          response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
           response.on('end', () =>
             resolve({ connection: response.headers.connection, isReused: asked.reusedSocket }),
           );
@@ -86,6 +87,38 @@ test('idle connections end at once if a stop has no delay', async () => {
   await client.ask('/');
   await listening.close();
   expect(await client.ask('/')).toMatch(/ECONNREFUSED|ECONNRESET/);
+});
+
+test('a stop waits for a request that takes long, and for 30 s for a client that sends or reads slowly', async () => {
+  const [begun, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const waiting = Promise.withResolvers<ConnectionAwareResponse>();
+  const listening = await listen('127.0.0.1', 0, ({ url }, response) => {
+    if (url === '/wait') return waiting.resolve(response);
+    if (url === '/send') return arrived.resolve();
+    response.writeHead(200, ['Content-Length', '2']).write('o');
+    begun.resolve();
+  });
+  using client = createClient(listening.url);
+  using slow = createClient(listening.url);
+  const [underWay, taken] = [client.ask('/wait'), slow.ask('/')];
+  const response = await waiting.promise;
+  await begun.promise;
+  const sending = connectTo(listening.url);
+  sending.write('POST /send HTTP/1.1\r\nHost: b\r\nContent-Length: 9\r\n\r\nx');
+  await arrived.promise;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closed = listening.close();
+  vi.advanceTimersByTime(30_000);
+  vi.useRealTimers();
+  await once(
+    sending.on('error', () => {}),
+    'close',
+  );
+  expect(await taken).toMatch(/ECONNRESET|aborted/);
+  response.writeHead(200, ['Content-Length', '2']).end('ok');
+  expect(await underWay).toEqual({ connection: 'close', isReused: false });
+  await closed;
 });
 
 test('an answer ends outside of the async context of its request, so that the idle timer does not retain it', async () => {
