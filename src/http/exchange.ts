@@ -18,7 +18,7 @@ export interface WholeAnswer {
 
 /** An answer whose body is still being created. It is sent at the client's pace. */
 export interface StreamedAnswer extends Omit<WholeAnswer, 'body' | 'bytes'> {
-  readonly chunks: AsyncGenerator<string, void>;
+  readonly chunks: AsyncGenerator<Body, void>;
 }
 
 export type Answer = WholeAnswer | StreamedAnswer;
