@@ -234,7 +234,7 @@ export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): s
 }
 
 function tokenRefusalOf(error: unknown): TokenRefusal {
-  if (error instanceof JwksUnavailable) return 'no keys';
+  if (error instanceof JwksUnavailable) return error.hasFailed ? 'no keys' : 'key';
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
   if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
