@@ -55,6 +55,7 @@ function* piecesOf(value: unknown, size: number): Generator<string> {
   } else {
     let lead = '{';
     for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
       yield `${lead}${JSON.stringify(name)}:`;
       yield* piecesOf(member, size);
       lead = ',';

@@ -16,9 +16,10 @@ interface AnsweredResult {
   readonly result: ExecutionResult;
 }
 
-/** One of the several results of an operation, as JSON. */
+/** One of the several results of an operation. */
 interface Payload {
-  readonly json: string;
+  /** The length of its JSON. */
+  readonly bytes: number;
   readonly errors: readonly GraphQLError[];
   /** Whether the answer has data, not only errors. */
   readonly hasData: boolean;
@@ -98,9 +99,9 @@ export class OperationActivity implements ReadUsage {
   }
 
   /** Records that one of several results is sent. */
-  streamed(status: number, { json, errors, hasData }: Payload): void {
+  streamed(status: number, { bytes, errors, hasData }: Payload): void {
     this.status = status;
-    this.bytes += Buffer.byteLength(json);
+    this.bytes += bytes;
     // Data that was sent before an error stays valid.
     this.#hasData ||= hasData;
     this.#conclude([...this.codes, ...codesOf(errors), ...this.#codesInData.splice(0)], this.#hasData);

@@ -162,9 +162,9 @@ export class OperationContext
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  /** Reserves memory for the answer's JSON, by a lower bound of its length; false if there is not enough. */
-  takeJson(): boolean {
-    return this.budget.keep(this.budget.bytes / valueBytes);
+  /** Reserves memory for JSON of the answer, by a lower bound of its length in bytes; false if there is not enough. */
+  takeJson(bytes = this.budget.bytes): boolean {
+    return this.budget.keep(bytes / valueBytes);
   }
 
   /** Whether nobody needs the result any more: the client has left, and the operation is not a mutation. */

@@ -72,13 +72,21 @@ export type Result = ExecutionResult | AsyncIterable<Payload>;
 
 /** One of several results. */
 export interface Payload {
+  /** A member of yoga's results. */
   readonly hasNext: boolean;
-  stringify(): string;
+  /** The result as JSON, in chunks if it is long. */
+  readonly json: string | readonly Buffer[];
 }
+
+/** The length of a result's JSON, in bytes. */
+export const lengthOf = (json: Payload['json']): number =>
+  typeof json === 'string' ? Buffer.byteLength(json) : json.reduce((sum, chunk) => sum + chunk.length, 0);
 
 /** From this number of values or bytes on, the JSON is written here, in slices, because it takes milliseconds. */
 const manyValues = 10_000;
 const manyBytes = 256 * 1024;
+export const isLong = ({ values, bytes }: { readonly values: number; readonly bytes: number }): boolean =>
+  values > manyValues || bytes > manyBytes;
 
 /** Bounds the JSON of an operation's result. A large result is serialized here, a short one by the handler that sends it. */
 export function boundedResult(
@@ -88,8 +96,7 @@ export function boundedResult(
   const { budget } = operation;
   // The answer of an operation that was refused or exceeded its limits is short.
   if (!operation.hasBegun || budget.exceeded !== null) return result;
-  const isLong = budget.values > manyValues || budget.bytes > manyBytes;
-  return isLong ? serialize(result, operation) : new BoundedResult(result, operation);
+  return isLong(budget) ? serialize(result, operation) : new BoundedResult(result, operation);
 }
 
 /** Serializes a large answer in chunks, when there is time. */

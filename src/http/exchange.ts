@@ -18,7 +18,7 @@ export interface WholeAnswer {
 
 /** An answer whose body is still being created. It is sent at the client's pace. */
 export interface StreamedAnswer extends Omit<WholeAnswer, 'body' | 'bytes'> {
-  readonly chunks: AsyncGenerator<string, void>;
+  readonly chunks: AsyncGenerator<Body, void>;
 }
 
 export type Answer = WholeAnswer | StreamedAnswer;
@@ -59,6 +59,8 @@ export class NodeExchange implements Exchange {
     this.request = request;
     this.holder = holder;
     this.#response = response;
+    // Only the body of a POST is read. Any other is dropped as it arrives: Node would keep its chunks until the answer is sent.
+    if (request.method !== 'POST') request.resume();
   }
 
   get state(): Exchange['state'] {

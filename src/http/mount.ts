@@ -6,6 +6,7 @@ import { bodyWasRead, readChunks } from './body.ts';
 import { peerOf } from './connection.ts';
 import {
   type Answer,
+  type Body,
   type Exchange,
   NodeExchange,
   type StreamedAnswer,
@@ -115,6 +116,6 @@ class FetchExchange implements Exchange {
   }
 }
 
-async function* encoded(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) yield Buffer.from(chunk);
+async function* encoded(chunks: AsyncIterable<Body>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
 }

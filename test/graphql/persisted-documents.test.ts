@@ -184,6 +184,14 @@ describe('a folder of manifests', () => {
     ]);
   });
 
+  test.each(['several', 'other', 'agents'])('with a manifest %s.json is refused', async (name) => {
+    // Its operations could not be distinguished from those that bankql itself calls so.
+    const reason = `give it another name: bankql itself uses "${name}" in the log and the metrics.`;
+    expect(await refusalOf({ [`${name}.json`]: { a: one }, 'ios.json': { b: branches } })).toEqual([
+      `${name}.json: ${reason}`,
+    ]);
+  });
+
   test('without a manifest is refused', async () => {
     const none = ['the folder has no manifest, such as ios-4.2.json.'];
     expect(await refusalOf({})).toEqual(none);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 import { acceptedBy } from '../../src/http/accept.ts';
 import { credentials } from '../support/bankql.ts';
@@ -6,6 +6,7 @@ import { capacityLimits } from '../support/capacity-limits.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
+import { branchesOf } from '../support/records.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -352,6 +353,29 @@ test('a hundred fragments are pending at most: the fields of others are delivere
   expect(mergedData(payloads)).toEqual({
     bank: { branches: { nodes: branches.map(({ id, name }) => ({ branchId: id, name })) } },
   });
+});
+
+test.each([
+  ['{ bank { bankId ... @defer { branches { nodes { name } } } } }', multipart],
+  [
+    '{ bank { branches { nodes { name } } ... @defer { bankId } } }',
+    multipart.replace('multipart/mixed', 'text/event-stream'),
+  ],
+])('a long result is written in pieces, between which others are served: %s', async (asked, accept) => {
+  const given = branchesOf(6000, (n) => ({ id: `b${n}`, name: `Ω ${n} ${'x'.repeat(60)}` }));
+  fixture.bank.otherwise({ body: JSON.stringify(given) });
+  const { stringify } = JSON;
+  let longest = 0;
+  const spy = vi.spyOn(JSON, 'stringify').mockImplementation((...given: Parameters<typeof stringify>) => {
+    const json = stringify(...given);
+    longest = Math.max(longest, json?.length ?? 0);
+    return json;
+  });
+  onTestFinished(() => spy.mockRestore());
+  const payloads = await payloadsOf(await read(asked, accept));
+  const nodes = given.branches.map(({ name }) => ({ name }));
+  expect(mergedData(payloads)).toEqual({ bank: { bankId: 'BANK', branches: { nodes } } });
+  expect(longest).toBeLessThan(64 * 1024);
 });
 
 test('a result for which no memory is left fails', async () => {

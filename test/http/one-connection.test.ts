@@ -124,7 +124,7 @@ describe('on a kept connection, a token', () => {
     expect([await given.ask(token), await given.ask(token)]).toEqual([200, 200]);
     given.issuer.keys = [given.second.jwk];
     expect(await given.ask(token)).toBe(200);
-    await given.authenticate.reloadKeys();
+    await given.authenticate.keys.reload();
     // The key is unknown now. It may be new, so the set is fetched, and does not contain it.
     expect(await given.ask(token)).toBe(401);
 

@@ -36,9 +36,12 @@ export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
   /** The number of seconds after which the keys may be known. */
   readonly retryAfter: number;
+  /** Whether a fetch has failed. If not, the token names a key that is not in the set, and may have made it up. */
+  readonly hasFailed: boolean;
 
-  constructor(waitMs: number) {
+  constructor(waitMs: number, hasFailed: boolean) {
     super('the key set cannot be fetched now');
+    this.hasFailed = hasFailed;
     this.retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
   }
 }
@@ -83,7 +86,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   const waitMs = () => restedAt - now() - (burst - 1) * pauseMs;
 
   const load: FetchImplementation = async (address, init) => {
-    if (waitMs() > 0) throw new JwksUnavailable(waitMs());
+    if (waitMs() > 0) throw new JwksUnavailable(waitMs(), hasFailed);
     const begun = now();
     restedAt = Math.max(restedAt, begun) + pauseMs;
     try {
@@ -95,7 +98,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       hasFailed = true;
       restedAt = now() + burst * pauseMs;
       onFailure(error);
-      throw new JwksUnavailable(pauseMs);
+      throw new JwksUnavailable(pauseMs, true);
     }
   };
   // jose would make all callers wait for a set that is too old, and its cooldown uses the system clock, which may be set back.
@@ -113,7 +116,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     if (age() >= refreshMs) {
       const reloaded = reload().catch(() => {});
       if (age() >= graceMs || (age() >= maxAgeMs && !hasFailed)) await reloaded;
-      if (age() >= graceMs) throw new JwksUnavailable(waitMs());
+      if (age() >= graceMs) throw new JwksUnavailable(waitMs(), true);
     }
     try {
       return await jwks(header, token);

@@ -26,8 +26,21 @@ const maxVerified = 4096;
 /** The maximum number of keys to try for a token that does not name its key. */
 const maxCandidates = 8;
 
+/** The keys of the issuer. Failures to fetch them are logged. */
+const openKeys = ({ jwksUrl, jwksProxyUrl = null, keyTimes }: JwtOptions, logger: Pick<Logger, 'warn'>) =>
+  createJwks({
+    url: jwksUrl,
+    proxyUrl: jwksProxyUrl,
+    times: keyTimes,
+    onFailure: (error) =>
+      logger.warn({ reason: fetchFailure(error) }, 'the keys that verify tokens cannot be fetched'),
+    onSkipped: (entries) =>
+      logger.warn({ entries }, 'entries of the key set that are no usable keys are skipped'),
+  });
+
 /**
- * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's.
+ * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's. `keys`: those
+ * of another endpoint with tokens of this issuer, which are then shared.
  * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
  *         that is not accepted; OVERLOADED (503) while tokens cannot be verified. The last two are
  *         reported to `onRefusal`, which must not throw.
@@ -36,19 +49,11 @@ export function authenticateByToken(
   options: JwtOptions,
   logger: Pick<Logger, 'warn'>,
   onRefusal?: (why: TokenRefusal) => void,
-): Authenticate & { readonly reloadKeys: Keys['reload'] } {
+  keys = openKeys(options, logger),
+): Authenticate & { readonly keys: Keys } {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
   const { paymentScope = null, refusedAudience = null, resourceMetadata = null } = options;
   const metadata = resourceMetadata === null ? [] : [`resource_metadata="${resourceMetadata}"`];
-  const keys = createJwks({
-    url: options.jwksUrl,
-    proxyUrl: options.jwksProxyUrl ?? null,
-    times: options.keyTimes,
-    onFailure: (error) =>
-      logger.warn({ reason: fetchFailure(error) }, 'the keys that verify tokens cannot be fetched'),
-    onSkipped: (entries) =>
-      logger.warn({ entries }, 'entries of the key set that are no usable keys are skipped'),
-  });
   const expected = {
     issuer,
     audience,
@@ -166,7 +171,7 @@ export function authenticateByToken(
       ]);
     }
   };
-  return Object.assign(authenticate, { reloadKeys: keys.reload });
+  return Object.assign(authenticate, { keys });
 }
 
 /**
@@ -229,7 +234,7 @@ export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): s
 }
 
 function tokenRefusalOf(error: unknown): TokenRefusal {
-  if (error instanceof JwksUnavailable) return 'no keys';
+  if (error instanceof JwksUnavailable) return error.hasFailed ? 'no keys' : 'key';
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
   if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';

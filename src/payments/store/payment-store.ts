@@ -1,3 +1,4 @@
+import { createQueue } from '../../serial-queue.ts';
 import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
@@ -39,6 +40,11 @@ const purgeEveryMs = 60_000;
 const purgePauseMs = 30;
 /** The number of attempts to make a change while other processes change the record. */
 const maxRounds = 20;
+/**
+ * The number of lookups, and of searches, that a database has at a time. One caller may ask for thousands at once: payments would wait
+ * behind them, and the database would seem to be away.
+ */
+const maxReads = 100;
 /** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
 const maxUnwritten = 1_000;
 
@@ -61,6 +67,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { onEvent = () => {}, clock = steadyClock } = options;
   /** The attempts that this process has begun and not ended, so that their records need not be read again. */
   const begun = new Map<string, Seen>();
+  const [lookups, searches] = [createQueue(maxReads), createQueue(maxReads)];
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** How far the database's clock is ahead of this process's, in milliseconds; updated when a step is noticed. */
   let ahead = 0;
@@ -261,11 +268,12 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     begin,
     end,
     drain: (timeoutMs) => unwritten.drain(timeoutMs),
-    async find(id) {
-      assertOpen();
-      return unwritten.recordOf(id) ?? (await current(id))?.held.record ?? null;
-    },
-    search,
+    find: (id) =>
+      lookups.run(async () => {
+        assertOpen();
+        return unwritten.recordOf(id) ?? (await current(id))?.held.record ?? null;
+      }),
+    search: (query, onPage) => searches.run(() => search(query, onPage)),
     async settle(id, state, by) {
       assertOpen();
       const found = await current(id);

@@ -181,7 +181,8 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
       DONE: "state = 'DONE'",
       REJECTED: "state = 'REJECTED'",
     };
-    conditions.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
+    const wanted = [...new Set(states)].map((state) => matching[state]);
+    conditions.push(`(${wanted.join(' OR ') || 'false'})`);
   }
   const { expiredBefore } = query;
   if (expiredBefore !== undefined && !isUnfinished(query))

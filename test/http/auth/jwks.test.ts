@@ -81,7 +81,8 @@ describe('the rotation of keys', () => {
 
   test('unknown keys trigger few fetches; when none is left, an unknown key is 503, not 401', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, burst: 4, pauseMs: 6000 });
+    const refusals: string[] = [];
+    await using bankql = await start({ now, burst: 4, pauseMs: 6000 }, (why) => refusals.push(why));
     expect(await statusOf(bankql, old)).toBe(200);
     const stranger = async (index: number) => ask(bankql, await sign({ ...fresh, kid: `stranger ${index}` }));
     for (let index = 0; index < 3; index++) {
@@ -98,6 +99,8 @@ describe('the rotation of keys', () => {
     });
     expect(await statusOf(bankql, old)).toBe(200);
     expect(issuer.asked()).toBe(4);
+    // An alert says that keys cannot be fetched: it is not for made-up keys.
+    expect(new Set(refusals)).toEqual(new Set(['key']));
     pass(5995);
     expect((await stranger(4)).status).toBe(503);
     pass(1);

@@ -429,6 +429,8 @@ export function describePaymentStore(name: string, open: () => Promise<OpenedSto
         ['the oldest', { limit: 2 }, ['aa1', 'aa2']],
         ['a state', { states: ['PENDING'] }, ['aa1', 'ac5', 'ac6']],
         ['two states', { states: ['UNKNOWN', 'DONE'] }, ['aa2', 'ab4']],
+        // SQLite accepts no expression of 3,000 conditions, and a store that fails counts as away.
+        ['a state that is repeated', { states: Array(3000).fill('UNKNOWN') }, ['ab4']],
         ['no state', { states: [] }, []],
         ['a caller', { caller: alice }, ['aa1', 'aa2', 'ab4', 'ac5']],
         ['a caller with a subscription key', { caller: alice, payer: 'other' }, ['ab4']],

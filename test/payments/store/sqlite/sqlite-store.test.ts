@@ -350,6 +350,18 @@ describe('a store that is only read', () => {
   });
 });
 
+test('thousands of lookups and searches at once are answered, and a payment waits behind few of them', async () => {
+  const store = await open(freshPath(), { timeoutMs: 60_000 });
+  let answered = 0;
+  const count = () => void answered++;
+  const asked = Array.from({ length: 3000 }, (_, n) =>
+    (n % 2 === 0 ? store.find(`p-${n}`) : store.search({ idPrefix: `p-${n}` })).then(count),
+  );
+  expect(await store.begin(pending(), lease)).toBeNull();
+  expect(answered).toBeLessThan(3000);
+  await Promise.all(asked);
+});
+
 describe('searches', () => {
   const dialect = { table: 'payment', mark: '?', now: sqliteNow } as const;
 
