@@ -4,12 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { tellPrimary } from './app/workers/messages.ts';
 import { type CliContext, type Service, UsageError } from './commands/command.ts';
 import { readCommandLine, takeEnvFiles } from './commands/command-line.ts';
-import {
-  describeStartFailure,
-  failCurrentRequest,
-  formatFatalError,
-  rejectionOf,
-} from './commands/terminal.ts';
+import { errorOfRejection, failCurrentRequest, formatFatalError } from './commands/process-end.ts';
+import { describeStartFailure } from './commands/start-failure.ts';
 
 /**
  * The entry of the process: runs one of the commands of commands.ts. Only this file uses the globals of the process; it passes
@@ -59,7 +55,7 @@ function crash(error: unknown): void {
 process.on('uncaughtException', crash);
 // An unhandled rejection fails only the request to which it belongs.
 process.on('unhandledRejection', (reason) => {
-  const error = rejectionOf(reason);
+  const error = errorOfRejection(reason);
   if (!failCurrentRequest(error)) crash(error);
 });
 

@@ -4,7 +4,7 @@ import { RequestError } from '../graphql/errors.ts';
 import { sha256 } from '../payments/caller.ts';
 import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentIntent, PaymentOperation, PaymentService } from '../payments/service.ts';
-import { equalPayments, questionOf } from './question.ts';
+import { equalPayments, questionOf } from './payment-question.ts';
 import { type AskedState, signState } from './signed-state.ts';
 import type { Tool } from './tools.ts';
 

@@ -1,9 +1,8 @@
 import cluster from 'node:cluster';
-import { credentialHeaders } from '../bank/credentials.ts';
 import { readConfig } from '../config/config.ts';
-import { credentialOptions, type IdOption, idOptions } from '../doctor/doctor-options.ts';
+import { doctorOptions } from '../doctor/doctor-options.ts';
 import { sandboxHost } from '../sandbox/identity.ts';
-import { type CliCommand, type CliOption, type CliOptions, usualLimit } from './command.ts';
+import { type CliCommand, type CliOptions, usualLimit } from './command.ts';
 
 /** Infers the type of the options for `run`. */
 const command = <const O extends CliOptions>(row: CliCommand<O>): CliCommand<O> => row;
@@ -72,19 +71,6 @@ export const checkOptions = {
   limits: { meaning: 'prints the fixed limits too, as they are on this machine' },
   'no-store': { meaning: 'leaves the payment store out, where it cannot be reached' },
 } as const satisfies CliOptions;
-
-type DoctorOption = IdOption | keyof typeof credentialOptions;
-
-export const doctorOptions = Object.fromEntries<CliOption>([
-  ...Object.entries(idOptions).map(([name, meaning]) => [name, { value: 'ID', meaning }] as const),
-  ...Object.entries(credentialOptions).map(
-    ([name, { credential, variable }]) =>
-      [
-        name,
-        { value: 'TEXT', meaning: `the header ${credentialHeaders[credential]}; better ${variable}` },
-      ] as const,
-  ),
-]) as Readonly<Record<DoctorOption, { readonly value: string; readonly meaning: string }>>;
 
 /** The commands by name, in the order of `bankql help`. Each command loads its modules when it runs. */
 export const commands = {

@@ -1,11 +1,10 @@
 import { readBankTls } from '../app/bank-tls.ts';
 import { readConfig } from '../config/config.ts';
 import { runDoctor } from '../doctor/doctor.ts';
-import { readDoctorOptions } from '../doctor/doctor-options.ts';
+import { type doctorOptions, readDoctorOptions } from '../doctor/doctor-options.ts';
 import { example } from '../sandbox/identity.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { CliContext, Given } from './command.ts';
-import type { doctorOptions } from './commands.ts';
 
 /** `bankql doctor`: compares a bank's answers with the contract. Returns the exit code. */
 export async function checkBank(

@@ -1,7 +1,7 @@
 import type { BankOptions } from '../bank/client.ts';
 import { GatewayAnswers } from '../bank/gateway-answers.ts';
 import { type JwtOptions, jwtAlgorithms } from '../http/auth/jwt-options.ts';
-import { isLoopback } from '../http/rules.ts';
+import { isLoopback } from '../http/loopback.ts';
 import type { ServerOptions } from '../http/server.ts';
 import { limits as fixedLimits, type Limits } from '../load/fixed-limits.ts';
 import { bankWordsOf } from '../payments/answer/payment-words.ts';

@@ -1,4 +1,4 @@
-import { isLoopback } from '../http/rules.ts';
+import { isLoopback } from '../http/loopback.ts';
 import { duplicateCodes, foldValue } from '../payments/answer/payment-words.ts';
 import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { sandboxHost } from '../sandbox/identity.ts';

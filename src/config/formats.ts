@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { idProblem } from '../bank/ids.ts';
 import { messageOf } from '../errors.ts';
-import { isLoopback } from '../http/rules.ts';
+import { isLoopback } from '../http/loopback.ts';
 import { parseStoreUrl } from '../payments/store/store-address.ts';
 import { validateViewerTemplate } from '../schema/viewer-template.ts';
 
@@ -191,49 +191,48 @@ export const origins = parsedBy(
     new Set(list.split(/[\s,]+/).flatMap((word) => (word ? [originOf(word)] : []))),
 ).default(new Set());
 
-/** An HTTP address. Line breaks are checked first, because a parser of URLs would drop them. */
-const httpAddress = (remedy: string) =>
+/** An HTTP address whose parts fit. Line breaks are checked first, because a parser of URLs would drop them. */
+const address = (remedy: string, fits: (url: URL, text: string) => boolean = () => true) =>
   z
     .string()
     .regex(/^\S+$/, 'leave out the white space in it.')
-    .pipe(z.url({ protocol: /^https?$/, error: remedy, abort: true }));
+    .pipe(z.url({ protocol: /^https?$/, error: remedy, abort: true }))
+    .refine((text) => fits(new URL(text), text), remedy);
 
 const hasUserinfo = ({ username, password }: URL) => username !== '' || password !== '';
+const hasQuery = ({ href }: URL) => /[?#]/.test(href);
+const isProtected = ({ protocol, hostname }: URL) => protocol === 'https:' || isLoopback(hostname);
 
-export const bankAddress = httpAddress('give an address such as https://bank.example.')
+export const bankAddress = address('give an address such as https://bank.example.')
   .refine((text) => !hasUserinfo(new URL(text)), 'leave credentials out of it.')
-  .refine((text) => !/[?#]/.test(text), 'leave out what follows ? or #.')
+  .refine((text) => !hasQuery(new URL(text)), 'leave out what follows ? or #.')
   .refine(
     (text) => !/\/v1\/api\/*$/i.test(new URL(text).pathname),
     'give the address without /v1/api, with which every path of the specification begins.',
   )
   .optional();
 
-const collectorRemedy = 'give an address without credentials, ? and #, such as http://127.0.0.1:4318.';
-
-export const collectorAddress = httpAddress(collectorRemedy)
-  .refine((text) => !hasUserinfo(new URL(text)) && !/[?#]/.test(text), collectorRemedy)
-  .optional();
-
-const toolsRemedy =
-  'give the address of /mcp as agents know it, such as https://api.example/mcp: https or on loopback, without credentials, ? and #.';
+export const collectorAddress = address(
+  'give an address without credentials, ? and #, such as http://127.0.0.1:4318.',
+  (url) => !hasUserinfo(url) && !hasQuery(url),
+).optional();
 
 /** The address of the tools for agents, which is also the audience of their tokens. */
-export const toolsAddress = httpAddress(toolsRemedy)
-  .refine((text) => {
-    const url = new URL(text);
-    const isSafe = url.protocol === 'https:' || isLoopback(url.hostname);
+export const toolsAddress = address(
+  'give the address of /mcp as agents know it, such as https://api.example/mcp: https or on loopback, without credentials, ? and #.',
+  (url, text) =>
+    isProtected(url) &&
+    url.pathname.endsWith('/mcp') &&
     // In one form only, because it is compared with the aud of tokens.
-    return (
-      isSafe && url.pathname.endsWith('/mcp') && url.href === text && !hasUserinfo(url) && !/[?#]/.test(text)
-    );
-  }, toolsRemedy)
-  .optional();
+    url.href === text &&
+    !hasUserinfo(url) &&
+    !hasQuery(url),
+).optional();
 
-const proxyRemedy = 'give an address such as http://proxy.example:3128.';
-
-export const proxyAddress = httpAddress(proxyRemedy)
-  .refine((text) => new URL(text).pathname === '/' && !text.includes('?'), proxyRemedy)
+export const proxyAddress = address(
+  'give an address such as http://proxy.example:3128.',
+  ({ pathname, href }) => pathname === '/' && !href.includes('?'),
+)
   .refine((text) => {
     try {
       return decodeURIComponent(new URL(text).username + new URL(text).password) !== null;
@@ -243,16 +242,11 @@ export const proxyAddress = httpAddress(proxyRemedy)
   }, 'percent-encode user and password: a % is written as %25.')
   .optional();
 
-const keysRemedy =
-  'give an https address without credentials, such as https://login.example/.well-known/jwks.json.';
-
-/** The address of public keys: https, or on loopback. */
-export const keysAddress = httpAddress(keysRemedy)
-  .refine((text) => {
-    const url = new URL(text);
-    return !hasUserinfo(url) && (url.protocol === 'https:' || isLoopback(url.hostname));
-  }, keysRemedy)
-  .optional();
+/** The address of public keys. */
+export const keysAddress = address(
+  'give an https address without credentials, such as https://login.example/.well-known/jwks.json.',
+  (url) => isProtected(url) && !hasUserinfo(url),
+).optional();
 
 export const storeAddress = parsedBy((text) => {
   try {

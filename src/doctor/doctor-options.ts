@@ -8,31 +8,41 @@ import { validateId } from '../bank/ids.ts';
 import { orStop, StartError } from '../errors.ts';
 import { trimmed } from '../plain-text.ts';
 
-/** The options that identify a record of the bank, with descriptions. */
-export const idOptions = {
-  'bank-id': "the bank's code",
-  account: 'an account that the caller may see',
-  view: 'a view of that account',
-  transaction: 'a transaction of that account',
-  customer: 'a customer whom the caller may see',
-  product: 'a product',
-  branch: 'the id by which branches are searched',
-  iban: 'the IBAN by which counterparties of the account are searched',
-  metadata: 'the id by which metadata is searched',
+/** The options that identify a record of the bank. */
+const idOptions = {
+  'bank-id': { value: 'ID', meaning: "the bank's code" },
+  account: { value: 'ID', meaning: 'an account that the caller may see' },
+  view: { value: 'ID', meaning: 'a view of that account' },
+  transaction: { value: 'ID', meaning: 'a transaction of that account' },
+  customer: { value: 'ID', meaning: 'a customer whom the caller may see' },
+  product: { value: 'ID', meaning: 'a product' },
+  branch: { value: 'ID', meaning: 'the id by which branches are searched' },
+  iban: { value: 'ID', meaning: 'the IBAN by which counterparties of the account are searched' },
+  metadata: { value: 'ID', meaning: 'the id by which metadata is searched' },
 } as const;
 
 export type IdOption = keyof typeof idOptions;
 export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
+
+const credentialOption = (credential: CredentialName, variable: string) =>
+  ({
+    value: 'TEXT',
+    meaning: `the header ${credentialHeaders[credential]}; better ${variable}`,
+    credential,
+    variable,
+  }) as const;
 
 /**
  * The options with the caller's credentials, and the variables that replace them, so that credentials need not be on the command
  * line.
  */
 export const credentialOptions = {
-  key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
-  'auth-provider': { credential: 'authProviderName', variable: 'DOCTOR_AUTH_PROVIDER_NAME' },
-  'auth-id': { credential: 'authId', variable: 'DOCTOR_AUTH_ID' },
-} as const satisfies Record<string, { credential: CredentialName; variable: string }>;
+  key: credentialOption('subscriptionKey', 'DOCTOR_SUBSCRIPTION_KEY'),
+  'auth-provider': credentialOption('authProviderName', 'DOCTOR_AUTH_PROVIDER_NAME'),
+  'auth-id': credentialOption('authId', 'DOCTOR_AUTH_ID'),
+} as const;
+
+export const doctorOptions = { ...idOptions, ...credentialOptions } as const;
 
 /** The ids and the credentials with which the doctor calls the bank. */
 export interface DoctorOptions {

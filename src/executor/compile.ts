@@ -25,7 +25,7 @@ import {
   visit,
 } from 'graphql';
 import { getOrMake } from '../get-or-make.ts';
-import { nameBytes } from './answer-budget.ts';
+import { nameBytes } from './answer-limits.ts';
 import { attempt } from './errors.ts';
 import { knownResolver } from './known-resolvers.ts';
 import {

@@ -1,6 +1,6 @@
 import { type ExecutionResult, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import { nobody } from '../load/callers.ts';
-import { AnswerLimitError } from './answer-budget.ts';
+import { AnswerLimitError } from './answer-limits.ts';
 import type { DeferredPlan, PreparedOperation } from './compile.ts';
 import { locateError } from './errors.ts';
 import { executeFields, executePlan } from './execute.ts';

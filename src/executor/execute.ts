@@ -9,7 +9,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { nobody } from '../load/callers.ts';
-import { AnswerLimitError, boundErrors } from './answer-budget.ts';
+import { AnswerLimitError, boundErrors } from './answer-limits.ts';
 import type { ObjectPlan, PreparedOperation, ValuePlan } from './compile.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
 import { earlyResultsOf, lateObjectOf } from './known-resolvers.ts';
@@ -26,7 +26,7 @@ import { ignoreRejections, isPromise } from './promises.ts';
 
 /**
  * Executes an operation. Never throws and never rejects. If the answer would be too large, it is only an
- * AnswerLimitError. If it has too many errors, the last error says so (answer-budget.ts). @defer is
+ * AnswerLimitError. If it has too many errors, the last error says so (answer-limits.ts). @defer is
  * ignored.
  */
 export function execute(

@@ -1,6 +1,6 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { type SlicedOperation, slices } from '../load/slices.ts';
-import { AnswerBudget, clientHasLeft, unlimited, valuesAtOnce } from './answer-budget.ts';
+import { AnswerBudget, clientHasLeft, unlimited, valuesAtOnce } from './answer-limits.ts';
 import type { FieldPlan, OperationPlan } from './compile.ts';
 import type { DeferredFragment, Fragments } from './defer.ts';
 import { attempt } from './errors.ts';

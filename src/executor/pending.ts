@@ -5,7 +5,7 @@ import {
   type ResponsePath,
   responsePathAsArray,
 } from 'graphql';
-import { AnswerLimitError } from './answer-budget.ts';
+import { AnswerLimitError } from './answer-limits.ts';
 import type { FieldPlan, ValuePlan } from './compile.ts';
 import type { DeferredFragment } from './defer.ts';
 import { locateError } from './errors.ts';

@@ -1,5 +1,5 @@
 import type { GraphQLError } from 'graphql';
-import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget.ts';
+import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-limits.ts';
 import type { PreparedOperation } from '../executor/compile.ts';
 import { executeIncrementally, Fragments, type IncrementalResult } from '../executor/defer.ts';
 import type { Selection } from '../executor/selection.ts';

@@ -3,7 +3,7 @@ import type { BankClient } from '../bank/client.ts';
 import type { Credentials, RequestCredentials } from '../bank/credentials.ts';
 import type { ReadBudget } from '../bank/shared-reads.ts';
 import type { ErrorCode } from '../errors.ts';
-import { AnswerBudget, AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
+import { AnswerBudget, AnswerLimitError, type AnswerLimits } from '../executor/answer-limits.ts';
 import type { IncrementalForm } from '../executor/defer.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import type { Caller } from '../load/callers.ts';

@@ -1,5 +1,5 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import { answerTooLong } from '../executor/answer-budget.ts';
+import { answerTooLong } from '../executor/answer-limits.ts';
 import { refusals } from '../load/capacity.ts';
 import { slices } from '../load/slices.ts';
 import { overloadedError } from './errors.ts';

@@ -7,7 +7,7 @@ import {
   type YogaInitialContext,
 } from 'graphql-yoga';
 import type { BankClient } from '../bank/client.ts';
-import type { AnswerLimits } from '../executor/answer-budget.ts';
+import type { AnswerLimits } from '../executor/answer-limits.ts';
 import { execute as executePrepared } from '../executor/execute.ts';
 import { slices } from '../load/slices.ts';
 import type { PaymentService } from '../payments/service.ts';

@@ -16,7 +16,7 @@ import { type Authenticate, identify } from './auth/authenticate.ts';
 import { bodyWasRead, ClientDisconnected, parseBodyParams, parseUrlParams } from './body.ts';
 import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 import { createGraphiQL, type GraphiQLOptions } from './graphiql/page.ts';
-import { type Head, headerPairs, type Page, type Place, pathOf, placeOf } from './head.ts';
+import { type Head, headerPairs, type Page, type Place, pathOf, requestedPlace } from './head.ts';
 import { type OperationObserver, type RequestScope, runInRequestScope } from './request-scope.ts';
 import { createRespond, type RespondOptions } from './respond.ts';
 import { checkRequest, type HttpPolicyOptions, type HttpRefusal } from './rules.ts';
@@ -147,7 +147,7 @@ export function createHandle(options: HandleOptions) {
   function handle(exchange: Exchange): Promise<void> {
     const { request } = exchange;
     try {
-      const place = placeOf(request, path, served);
+      const place = requestedPlace(request, path, served);
       const { headers, requestId, refusal } = checkRequest(request, place === 'tools' ? toolsRules : rules);
       if (place === null) exchange.refuse({ status: 404, headers, body: '' });
       else if (refusal?.status === 403) {

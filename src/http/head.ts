@@ -89,7 +89,7 @@ interface Served {
  * Finds what a request asks for. `path` is where GraphQL is served; a proxy or a host may have put a prefix in front of it. If a
  * host such as Express serves bankql below a mount point, GraphQL is served at the mount point itself, too.
  */
-export function placeOf(
+export function requestedPlace(
   { method, url = '/', originalUrl, baseUrl, headers }: Head,
   path: string,
   served: Served,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseMediaType } from './accept.ts';
 import type { Head } from './head.ts';
+import { isLoopback } from './loopback.ts';
 
 export interface HttpPolicyOptions {
   /** The origins whose pages may send requests, in lower case, because schemes and hosts are case-insensitive. */
@@ -78,10 +79,6 @@ export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPol
   }
   return { headers: answer, requestId, refusal: findRefusal(request, options) };
 }
-
-/** Whether a host's name, as in a URL or a socket, is this machine's own. */
-export const isLoopback = (host: string): boolean =>
-  /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host);
 
 /**
  * Why a body of this type is not read; null if it is JSON in UTF-8. Only JSON is read, because a page of another origin could

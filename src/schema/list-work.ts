@@ -1,4 +1,4 @@
-import type { AnswerBudget } from '../executor/answer-budget.ts';
+import type { AnswerBudget } from '../executor/answer-limits.ts';
 import { getOrMake } from '../get-or-make.ts';
 import { type SlicedOperation, slices } from '../load/slices.ts';
 

@@ -22,6 +22,8 @@ import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.
 
 /** Longer than any test, so that a breaker stays open until the test changes the clock. */
 const openMs = 60_000;
+/** The deadline of a call. */
+const timeoutMs = 30_000;
 /** The minimum number of calls that can open a breaker. */
 const least = 20;
 const read = sampleCalls.getCustomer;
@@ -34,7 +36,7 @@ function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   const told: string[] = [];
   const reasons: (BreakerReason | null)[] = [];
   const client = createTestClient(bank.url, {
-    timeoutMs: 30_000,
+    timeoutMs,
     connections: 64,
     breakerThreshold: 0.5,
     breakerOpenMs: openMs,
@@ -120,8 +122,16 @@ describe('a breaker opens, for its operation only, where the bank', () => {
     ['a read', read, 'BANK_TIMEOUT'],
     ['a write', change, 'OUTCOME_UNKNOWN'],
   ])('does not answer %s in time', async (_, sample, code) => {
-    const { bank, client, told } = await start(hang, { timeoutMs: 200 });
-    expect(new Set(await open(sample, client))).toEqual(new Set([code]));
+    const arrived = Promise.withResolvers<void>();
+    const { bank, client, told } = await start(() => bank.requests.length === least && arrived.resolve());
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const asked = open(sample, client);
+    await arrived.promise;
+    // Both clocks are advanced, because a timer that fires too early is set again.
+    letPass(timeoutMs);
+    vi.advanceTimersByTime(timeoutMs);
+    vi.useRealTimers();
+    expect(new Set(await asked)).toEqual(new Set([code]));
     expect(told).toEqual([`${sample.operation.id} opens`]);
     await expectPaused(bank, client, sample);
   });
@@ -352,11 +362,11 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
   });
 });
 
-describe('what a breaker judges by', () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+afterEach(() => {
+  vi.useRealTimers();
+});
 
+describe('what a breaker judges by', () => {
   const away = new TransportFailure('unavailable', true, 'away');
   const answered = { status: 200, headers: {}, body: Buffer.alloc(0), milliseconds: 5 };
   /** A breaker with a clock that the test sets. */

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxRecords, maxValues, whatTakesTooLong } from '../../src/bank/json-limits.ts';
 import { connect, failedCall } from '../support/bank-client.ts';
-import { createTestBankql } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { reply } from '../support/faulty-bank.ts';
-import { startRecordingBank } from '../support/recording-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
 
 const limits = { maxBodyBytes: 8 * 1024 * 1024, timeoutMs: 60_000 };
@@ -88,13 +87,9 @@ describe('a list that is broken throughout', () => {
       { branches: [{ acceptsDeposits: true, lobby: {}, name: 'n', more: Array(20_000).fill(1) }] },
     ],
   ])('is given up before it costs more than it is worth: %s', async (_what, body) => {
-    await using bank = await startRecordingBank();
-    await using bankql = await createTestBankql({
-      bankUrl: bank.url,
-      bankOptions: { maxBodyBytes: 20_000_000 },
-    });
-    bank.otherwise({ body });
-    const result = await bankql.ask('{ bank { branches { totalCount } } }');
+    await using fixture = await startBankqlFixture({ bankOptions: { maxBodyBytes: 20_000_000 } });
+    fixture.bank.otherwise({ body });
+    const result = await fixture.ask('{ bank { branches { totalCount } } }');
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_BAD_RESPONSE']);
     expect(JSON.stringify(result).length).toBeLessThan(1000);
   });

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createAnnouncements, describeState } from '../../src/app/announcements.ts';
-import { describeStartFailure } from '../../src/commands/terminal.ts';
+import { describeStartFailure } from '../../src/commands/start-failure.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { tokens } from '../support/environments.ts';

@@ -1,22 +1,12 @@
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { parseWithin } from '../../src/graphql/document-size.ts';
 import { parseParams } from '../../src/graphql/params.ts';
-import { createTestBankql, type TestBankql } from '../support/bankql.ts';
-import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { createTestBankql } from '../support/bankql.ts';
+import { shareBankqlFixture } from '../support/bankql-fixture.ts';
 
-let bank: RecordingBank;
-let bankql: TestBankql;
-beforeAll(async () => {
-  bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
-  bankql = await createTestBankql({ bankUrl: bank.url });
-});
-beforeEach(() => {
-  bank.calls.length = 0;
-});
-afterAll(async () => {
-  await bankql[Symbol.asyncDispose]();
-  await bank.close();
-});
+const { bank, bankql } = await shareBankqlFixture();
+beforeEach(() => void bank.otherwise({ body: { branches: [] } }));
 
 const times = (count: number, make: (index: number) => string, separator = ' ') =>
   Array.from({ length: count }, (_, index) => make(index)).join(separator);
@@ -76,6 +66,14 @@ describe('refused with one error, under 1 kB, before any call', () => {
     });
     expect(bank.calls).toEqual([]);
   });
+});
+
+test('a document may have twice as many lines as tokens', () => {
+  const limits = { tokens: 10, depth: 5, fields: 5, rootFields: 5, aliases: 5, directives: 5 };
+  for (const end of ['\n', '\r\n', '\r']) {
+    expect(parseWithin(`{${end.repeat(19)}a}`, limits).definitions).toHaveLength(1);
+    expect(() => parseWithin(`{${end.repeat(20)}a}`, limits)).toThrow('more than 20 lines');
+  }
 });
 
 test('what is as large as it may be is answered', async () => {

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, print, separateOperations } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { RecordedCall as ExplainedCall } from '../../src/graphql/explain-calls.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import { createTestBankql, type TestBankql } from '../support/bankql.ts';
-import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { createTestBankql } from '../support/bankql.ts';
+import { shareBankqlFixture, startBankqlFixture } from '../support/bankql-fixture.ts';
+import type { RecordedCall } from '../support/recording-bank.ts';
 
 /** Operations for the sandbox bank, in addition to the screens of examples/. */
 const further: Readonly<Record<string, string>> = {
@@ -39,9 +40,9 @@ const operations = [
   ...Object.entries(further).map(([name, query]) => ({ name, query })),
 ];
 
-let sandbox: Sandbox;
-let bank: RecordingBank;
-let bankql: TestBankql;
+const sandbox = await startSandbox({ port: 0 });
+const { defaults } = readConfig({}).server;
+const { bank, bankql } = await shareBankqlFixture({ defaults, explains: true });
 
 async function forward({ method, path, headers, body }: RecordedCall) {
   const { host: _, connection: __, 'content-length': ___, ...rest } = headers;
@@ -50,24 +51,8 @@ async function forward({ method, path, headers, body }: RecordedCall) {
   return { status: response.status, body: await response.text() };
 }
 
-beforeAll(async () => {
-  const { defaults } = readConfig({}).server;
-  sandbox = await startSandbox({ port: 0 });
-  bank = (await startRecordingBank()).otherwise(forward);
-  bankql = await createTestBankql({
-    bankUrl: bank.url,
-    defaults,
-    explains: true,
-  });
-});
-afterAll(async () => {
-  await bankql[Symbol.asyncDispose]();
-  await bank.close();
-  await sandbox.close();
-});
-beforeEach(() => {
-  bank.calls.length = 0;
-});
+beforeEach(() => void bank.otherwise(forward));
+afterAll(() => sandbox.close());
 
 interface Explained {
   readonly data?: object | null;
@@ -115,8 +100,8 @@ describe('an operation that is explained', () => {
 
   test('counts a call for which the answer did not wait', async () => {
     const asked = Promise.withResolvers<void>();
-    await using slow = await startRecordingBank();
-    slow.otherwise(async ({ path }) => {
+    await using slow = await startBankqlFixture({ explains: true });
+    slow.bank.otherwise(async ({ path }) => {
       if (path.endsWith('/other_accounts')) {
         asked.resolve();
         return 'hang';
@@ -125,16 +110,15 @@ describe('an operation that is explained', () => {
       await asked.promise;
       return { status: 404, body: {} };
     });
-    await using bankql = await createTestBankql({ bankUrl: slow.url, explains: true });
     const query = '{ bank(bankId: "B") { account(accountId: "A") { label otherAccounts { totalCount } } } }';
     const headers = { ...alice, 'x-bankql-explain': 'calls' };
-    const { extensions }: Explained = await bankql.ask(query, {}, headers);
+    const { extensions }: Explained = await slow.ask(query, {}, headers);
     expect(extensions?.explain.calls).toMatchObject([
       { operation: 'getAccountsScope', source: 'bank', status: 404, code: 'NOT_FOUND' },
       { operation: 'getOtherAccounts', source: 'pending', status: null, milliseconds: null },
     ]);
     expect(extensions?.explain.restCalls).toBe(2);
-    expect(slow.calls).toHaveLength(2);
+    expect(slow.bank.calls).toHaveLength(2);
   });
 
   test('has the status and the size of a write, and the status of one that failed', async () => {

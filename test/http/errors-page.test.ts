@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { StoreUnavailable } from '../../src/payments/store/store.ts';
-import { createTestBankql, credentials, type Result, type TestOptions } from '../support/bankql.ts';
-import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { credentials, type Result, type TestOptions } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import type { RecordingBank } from '../support/recording-bank.ts';
 import { postOf } from '../support/requests.ts';
 import { until } from '../support/waits.ts';
 
@@ -117,8 +118,8 @@ const scenes: Record<ErrorCode, Scene> = {
 /** The `extensions` of the first error of a scene. */
 async function firstError(code: ErrorCode) {
   const { body = customer, options = {}, headers = credentials, reply, before } = scenes[code];
-  await using bank = await startRecordingBank();
-  await using bankql = await createTestBankql({ ...options, bankUrl: bank.url });
+  await using fixture = await startBankqlFixture(options);
+  const { bank, bankql } = fixture;
   if (reply !== undefined) bank.otherwise(reply);
   await before?.((query) => bankql.ask(query), bank);
   const answer = await bankql.fetch(new Request('http://bankql.test/graphql', postOf(body, headers)));

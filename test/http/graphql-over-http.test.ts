@@ -67,39 +67,10 @@ describe('every answer', () => {
       expect.not.stringContaining('script-src'),
     ]);
   });
-
-  test('has the id of the caller if that is one word', async () => {
-    const idOf = async (id: string) =>
-      (await fetch(fixture.url, postOf(query, { 'X-Request-Id': id }))).headers.get('x-request-id');
-    expect(await idOf('phone-4711')).toBe('phone-4711');
-    for (const bad of ['two words', '<script>', 'x'.repeat(129)]) expect(await idOf(bad)).not.toBe(bad);
-  });
 });
 
 describe('GraphQL over HTTP', () => {
   const json = { 'Content-Type': 'application/json' };
-
-  test.each([
-    ['query', 'query={&query={__typename}'],
-    ['operationName', 'query={__typename}&operationName=A&operationName='],
-    ['variables', 'query={__typename}&variables={&variables={}'],
-  ])('uses the last %s if a URL has two', async (_name, parameters) => {
-    const answer = await fetch(`${fixture.url}?${parameters}`);
-    expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
-  });
-
-  test('a URL whose bytes are not UTF-8 is refused', async () => {
-    const answer = await fetch(`${fixture.url}?query={__typename}&operationName=%ff`);
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({
-      errors: [{ message: 'The query of the URL is not UTF-8.', extensions: { code: 'BAD_USER_INPUT' } }],
-    });
-  });
-
-  test('an empty documentId counts as absent', async () => {
-    const answer = await fetch(`${fixture.url}?query={__typename}&documentId=`);
-    expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
-  });
 
   test.each(['?query={__typename}', '?query={'])('answers HEAD as GET without a body: %s', async (path) => {
     const url = fixture.url + path;

@@ -103,9 +103,15 @@ const requests: Readonly<Record<string, SentRequest>> = {
     body: json({ query: 'query A { __typename } query B { __typename }', operationName: 'C' }),
   },
   'an id that nobody knows': { status: 400, body: json({ documentId: 'nobody' }) },
-  'a body that is too long': { status: 413, body: 'x'.repeat(100_001) },
-  'a body in chunks that is too long': { status: 413, body: 'x'.repeat(100_001), isChunked: true },
-  'a body in chunks that is just not too long': { status: 400, body: ' '.repeat(100_000), isChunked: true },
+  'bytes in the address that are no UTF-8': {
+    status: 400,
+    method: 'GET',
+    target: '/graphql?query={__typename}&operationName=%ff',
+  },
+  'an empty id of a document in the address': {
+    method: 'GET',
+    target: '/graphql?query={__typename}&documentId=',
+  },
   // Credentials
   'no credentials': {
     headers: { 'Ocp-Apim-Subscription-Key': null, 'Auth-Provider-Name': null, 'Auth-ID': null },
@@ -136,14 +142,6 @@ const requests: Readonly<Record<string, SentRequest>> = {
     body: json({ query: branches }),
   },
   'a query in the address alone': { status: 400, target: `/graphql?query={__typename}`, body: '{}' },
-  'an id of the caller': {
-    headers: { 'X-Request-Id': 'phone-4711' },
-    body: json({ query: '{ __typename }' }),
-  },
-  'an id that is no word': {
-    headers: { 'X-Request-Id': 'two words' },
-    body: json({ query: '{ __typename }' }),
-  },
   'a page of another origin': {
     headers: { Origin: 'https://other.example' },
     body: json({ query: '{ __typename }' }),

@@ -76,16 +76,19 @@ test('a byte order mark is dropped only at the beginning of a body', () => {
 
 test('the last of two members or parameters with one name counts', () => {
   expect(parse('{"a":1,"b":{"c":1,"c":2},"\\u0061":2}')).toEqual({ a: 2, b: { c: 2 } });
-  expect(parseUrlParams('/graphql?query=1&query=2&variables={"a":1,"a":2}')).toEqual({
-    query: '2',
-    variables: { a: 2 },
-  });
+  expect(
+    parseUrlParams(
+      '/graphql?query=1&query=2&operationName=A&operationName=&variables={&variables={"a":1,"a":2}',
+    ),
+  ).toEqual({ query: '2', variables: { a: 2 } });
 });
 
 test('bytes that are not UTF-8 are refused', () => {
   expect(() => parseBodyParams(Uint8Array.of(0x22, 0xff, 0x22))).toThrow('The body is not JSON in UTF-8.');
   for (const bytes of ['%ff', '%C3', '%c3%28', '%ED%A0%80'])
-    expect(() => parseUrlParams(`/graphql?query=${bytes}`)).toThrow('The query of the URL is not UTF-8.');
+    expect(() => parseUrlParams(`/graphql?query=1&operationName=${bytes}`)).toThrow(
+      'The query of the URL is not UTF-8.',
+    );
   // U+FFFD itself, and a percent sign that encodes nothing, are text.
   expect(parseUrlParams('/graphql?query=%EF%BF%BD 100%')).toEqual({ query: '\uFFFD 100%' });
 });

@@ -55,14 +55,20 @@ test('a call that two requests share has the id of the request that began it', a
   expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual(['first']);
 });
 
-test('the answer and the log have a generated id if the caller sent no valid one', async () => {
-  await using fixture = await startServerFixture();
-  fixture.bank.otherwise({ body: {} });
-  const answer = await ask(fixture, customer('c'), { 'X-Request-Id': 'two words' });
-  const id = answer.headers.get('x-request-id');
-  expect(id).toMatch(/^[\w-]{36}$/);
-  expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual([id]);
-});
+test.each([
+  { sent: 'phone-4711', expected: /^phone-4711$/ },
+  ...['two words', '<script>', 'x'.repeat(129)].map((sent) => ({ sent, expected: /^[\w-]{36}$/ })),
+])(
+  'the answer and the log have the id $sent of the caller if it is one word, else a generated one',
+  async ({ sent, expected }) => {
+    await using fixture = await startServerFixture();
+    fixture.bank.otherwise({ body: {} });
+    const answer = await ask(fixture, customer('c'), { 'X-Request-Id': sent });
+    const id = answer.headers.get('x-request-id');
+    expect(id).toMatch(expected);
+    expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual([id]);
+  },
+);
 
 test('a message that looks like a stack trace is not logged as one', () => {
   const error = new Error('broken\n    at a-secret (file.ts:1:1)');

@@ -71,16 +71,6 @@ function send({
   return written;
 }
 
-test('the answer to a POST may not be cached', () => {
-  expect(send({ request: { method: 'POST', headers: {} } })).toEqual([
-    {
-      status: 200,
-      headers: [...common, ...jsonType, 'Content-Length', '2000'],
-      body: JSON.stringify(publicResult(2000)),
-    },
-  ]);
-});
-
 test.each([
   ['ASCII', 'plain'],
   ['Latin-1', 'Müller'],

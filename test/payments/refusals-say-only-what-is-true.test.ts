@@ -75,14 +75,9 @@ describe('a payment that was sent, and is repeated while the store is unavailabl
 
   test('is refused in the same way behind a rate limit', async () => {
     const { store, state } = await storeThatGoesAway();
-    await using bank = await startRecordingBank();
-    await using bankql = await createTestBankql({
-      bankUrl: bank.url,
-      store,
-      rateLimiter: { take: async () => 0 },
-    });
+    await using fixture = await startBankqlFixture({ store, rateLimiter: { take: async () => 0 } });
     state.isAway = true;
-    const { errors } = await bankql.ask(pay());
+    const { errors } = await fixture.ask(pay());
     expect(errors).toMatchObject([{ extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key' } }]);
     expect(errors?.[0]?.message).toContain(sentence);
   });

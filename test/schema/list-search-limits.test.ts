@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Branch } from '../../src/contract/branch.ts';
-import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
+import { AnswerBudget, unlimited } from '../../src/executor/answer-limits.ts';
 import { nobody } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';

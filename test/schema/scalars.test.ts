@@ -111,7 +111,7 @@ test('each time has a DateTime field beside the text of the bank, and lists in t
         completed: 'soon',
         value: { amount: exact('-3.10'), currency: 'eur' },
       },
-      metadata: { tags: 'home, monthly,' },
+      metadata: { tags: ' home ,  by month ,, \n' },
     },
   });
   bank.on(`GET ${account}/transaction-requests`, {
@@ -146,7 +146,7 @@ test('each time has a DateTime field beside the text of the bank, and lists in t
             completedAt: null,
             value: { amount: '-3.10', currency: 'eur' },
           },
-          metadata: { tags: ['home', 'monthly'] },
+          metadata: { tags: ['home', 'by month'] },
         },
         transactionRequests: {
           nodes: [

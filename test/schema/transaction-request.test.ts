@@ -46,6 +46,17 @@ describe('the transactions of a request', () => {
     expect(bank.calls).toHaveLength(4);
   });
 
+  test('are as many as the entries of a list may be, 10,000, and none of a longer text', async () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `t${index}`);
+    serve(bank, ids.join(), [...ids, 'x'].join());
+    const result = await ask(query('(first: 0)'));
+    expect(requestsOf(result.data)).toEqual([{ transactions: [] }, { transactions: null }]);
+    expect(failuresOf(result)).toEqual([
+      'bank.account.transactionRequests.nodes.1.transactions BANK_BAD_RESPONSE',
+    ]);
+    expect(result.errors?.[0]?.message).toContain('more than 10000 ids');
+  });
+
   const sixty = Array.from({ length: 60 }, (_, index) => `T${index}`).join(',');
 
   test('are read only for the selected page', async () => {

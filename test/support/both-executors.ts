@@ -11,7 +11,7 @@ import {
   validate,
 } from 'graphql';
 import { expect } from 'vitest';
-import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
+import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-limits.ts';
 import { PreparedOperation } from '../../src/executor/compile.ts';
 import { execute as executePrepared } from '../../src/executor/execute.ts';
 import type { ExecuteOptions } from '../../src/executor/execution.ts';

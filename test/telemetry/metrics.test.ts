@@ -4,9 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
 import { createTelemetry, watchPools } from '../../src/telemetry/metrics.ts';
 import { createWorkerMetrics } from '../../src/telemetry/worker-metrics.ts';
-import { createTestBankql } from '../support/bankql.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
-import { startRecordingBank } from '../support/recording-bank.ts';
 
 const silent = pino({ level: 'silent' });
 const call: CallReport = {
@@ -74,8 +73,8 @@ test('members in another spelling are one line of the log for a bank operation, 
   const lines: Record<string, unknown>[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const { registry, onDrift } = createTelemetry(logger, silent);
-  await using bank = await startRecordingBank();
-  await using bankql = await createTestBankql({ bankUrl: bank.url, bankOptions: { onDrift } });
+  await using fixture = await startBankqlFixture({ bankOptions: { onDrift } });
+  const { bank, bankql } = fixture;
   const { bank_id: bankId, swift_bic: swiftBic, ...record } = accountRecord;
   bank.otherwise({ body: { accounts: [{ ...record, bankId, swiftBic }] } });
   const query = '{ bank { account(accountId: "ACC") { bankIds swiftBic label } } }';

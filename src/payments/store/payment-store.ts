@@ -2,6 +2,7 @@ import { createQueue } from '../../serial-queue.ts';
 import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
+import { pause } from './pause.ts';
 import { heldPaymentIn, newRow, rowChange } from './payment-rows.ts';
 import {
   type AttemptOutcome,
@@ -11,7 +12,7 @@ import {
   type PaymentStore,
   StoreUnavailable,
 } from './store.ts';
-import { pause, UnwrittenOutcomes } from './unwritten-outcomes.ts';
+import { UnwrittenOutcomes } from './unwritten-outcomes.ts';
 
 interface PaymentStoreOptions {
   /** For messages. */

@@ -1,4 +1,5 @@
 import type { PaymentRecord } from '../payment-record.ts';
+import { pause } from './pause.ts';
 import type { AttemptOutcome } from './store.ts';
 
 /** A write that the database has not confirmed. */
@@ -12,13 +13,6 @@ interface Unwritten {
 
 /** The delays before a failed write is retried, in milliseconds; the last one repeats while the process lives. */
 const retryDelaysMs = [250, 1000, 2000];
-
-/** Waits for a time, without keeping the process alive. */
-export function pause(ms?: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve, ms).unref();
-  return promise;
-}
 
 /**
  * Keeps the outcomes that the database has not stored, and writes them when it is back. The same retry deletes a record whose

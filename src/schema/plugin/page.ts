@@ -98,8 +98,8 @@ export class Page<Item, Node> {
     nameOf: NameOf<Item>,
     args: object = {},
   ) {
-    const from = after === null ? 0 : placeOf(after, list, nameOf, lists).next;
-    const to = before === null ? list.length : placeOf(before, list, nameOf, lists).index;
+    const from = after === null ? 0 : positionOf(after, list, nameOf, lists).next;
+    const to = before === null ? list.length : positionOf(before, list, nameOf, lists).index;
     this.totalCount = list.length;
     this.args = args;
     this.#list = list;
@@ -138,7 +138,7 @@ export class Page<Item, Node> {
  * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
  * at its position is next. If several entries have its name, the position decides.
  */
-function placeOf<Item>(
+function positionOf<Item>(
   { index, name }: { readonly index: number; readonly name: string | null },
   list: readonly Item[],
   nameOf: NameOf<Item>,

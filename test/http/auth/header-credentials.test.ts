@@ -1,19 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { authenticateByHeaders } from '../../../src/http/auth/header-credentials.ts';
-import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
-import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+import { createTestBankql } from '../../support/bankql.ts';
+import { shareBankqlFixture } from '../../support/bankql-fixture.ts';
 import { postOf } from '../../support/requests.ts';
 
-let bank: RecordingBank;
-let bankql: TestBankql;
-beforeEach(async () => {
-  bank = (await startRecordingBank()).otherwise({ body: { branches: [], messages: [] } });
-  bankql = await createTestBankql({ bankUrl: bank.url });
-});
-afterEach(async () => {
-  await bankql[Symbol.asyncDispose]();
-  await bank.close();
-});
+const { bank, bankql } = await shareBankqlFixture();
+beforeEach(() => void bank.otherwise({ body: { branches: [], messages: [] } }));
 
 const query = '{ bank { messages { totalCount } } }';
 const complete = {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
+import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-limits.ts';
 import { PreparedOperation } from '../../src/executor/compile.ts';
 import { execute } from '../../src/executor/execute.ts';
 import { nobody } from '../../src/load/callers.ts';
