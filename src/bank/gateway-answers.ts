@@ -120,8 +120,8 @@ export class GatewayAnswers {
   }
 
   /**
-   * Why this answer refuses the request; null if it is not a known refusal. Everything in the answer must be a known text, the
-   * status, a time or a request id. A 401 may have no text. The operator's texts (BANK_PAYMENT_NOT_SENT) may stand under
+   * Why this answer refuses the request; null if it is not a known refusal. Every value in the answer must be a known text, or
+   * say nothing about the payment. A 401 may have no text. The operator's texts (BANK_PAYMENT_NOT_SENT) may stand under
    * members of any name.
    */
   refusalIn(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): GatewayRefusal | null {
@@ -215,7 +215,10 @@ const refusalName = new RegExp(
   [statusName, timeName, idName, textName].map(({ source }) => source).join('|'),
 );
 
-/** Whether a member is the status, a time, the id or the path of a request, or a message without a text. */
+/**
+ * Whether a member says nothing about the payment: the answer's status, a time, a request's id or path, or an
+ * empty message.
+ */
 function saysNothing([name, value]: Leaf, status: number): boolean {
   if (statusName.test(name))
     return value === String(status) || foldName(value) === foldName(STATUS_CODES[status] ?? '');

@@ -100,9 +100,9 @@ interface Waiting {
 export interface Payments {
   /**
    * Pays once for an intent, however often it is called. While a call is under way, the next one gets its promise. A later
-   * call, also after a reload, sends the stored key, so that bankql answers with the outcome of the first one. `intent` is the
-   * app's name for the payment that the person wants, such as a draft's id. `document` is a mutation that makes this payment
-   * and nothing else, with a variable `input`; it selects `payment { state }` and `userErrors { code message }`.
+   * call, even after a reload, sends the stored key, so that bankql answers with the outcome of the first call. `intent` is
+   * the app's name for the payment that the person wants, such as a draft's id. `document` is a mutation that makes this
+   * payment and nothing else, with a variable `input`; it selects `payment { state }` and `userErrors { code message }`.
    * Errors: TypeError for a document or variables without `input`, and those of the storage, before anything is sent; the
    * signal's reason or an AbortError, which ends the waiting and not the payment.
    */
@@ -144,7 +144,7 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   PERSISTED_DOCUMENT_REQUIRED: false,
 };
 
-/** Whether the same request would be answered in the same way again. */
+/** Whether a repetition of the request would get the same answer. */
 const isFinal = (code: PaymentErrorCode): boolean =>
   refusals[code] === false || code === 'IDEMPOTENCY_KEY_REUSED' || code === 'OUTCOME_UNKNOWN';
 
@@ -164,7 +164,7 @@ const paymentOf = (value: unknown): Payment | undefined =>
     ? (value as Payment)
     : undefined;
 
-/** Whether the document has the variable `input` for the key. A document of which only the id is known is not checked. */
+/** Whether the document has the variable `input` for the key. A document given by its id alone is not checked. */
 function takesInput(document: unknown): boolean {
   if ('definitions' in members(document))
     return JSON.stringify(document).includes('"Variable","name":{"kind":"Name","value":"input"');
@@ -178,7 +178,8 @@ function takesInput(document: unknown): boolean {
  */
 function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  // With a second mutation in the document, the payload of the payment cannot be told from the other one.
+  // With a second mutation in the document, the payload of the payment cannot be distinguished from the other
+  // one.
   const [payload, other] = Object.values(data).filter((value) => Object(value) === value);
   const { payment, userErrors } = members(other === undefined ? payload : undefined);
   // If the answer was too large, the error contains the state.

@@ -186,7 +186,10 @@ function misleadingLine(text: string): number | null {
   return null;
 }
 
-/** The text of a file. Errors: an Error that does not name the file, as Node's own would. */
+/**
+ * The text of a file. Errors: an Error whose message does not contain the file's name (Node's own message
+ * does).
+ */
 function textOf(file: string): string {
   try {
     return decodeText(readFileSync(file));

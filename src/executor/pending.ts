@@ -25,12 +25,12 @@ type Key = string | number;
  */
 export type PendingValue = PendingRoot | PendingField;
 
-/** Stands for a value that is not known yet, and has no members. */
+/** The placeholder of a value that has not arrived, and therefore has no members yet. */
 export const awaited = Symbol('awaited');
 
 /**
- * Completes a value that a resolver returned; returns its PendingField, or `awaited`, if it is not complete yet.
- * Errors: the fault of the value, without location and path, which the caller adds.
+ * Completes a value that a resolver returned. If it is not complete yet, returns its PendingField, or `awaited`.
+ * Errors: an error of the value; the caller adds the location and the path.
  */
 export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknown;
 
@@ -44,7 +44,7 @@ export class Place {
   declare readonly execution: Execution;
   /** The value's placeholder, if it exists. */
   declare pending: PendingValue | null;
-  // These are absent only in the first place, which Execution.placeOf returns.
+  // The following are undefined in the first place, which Execution.placeOf returns.
   declare readonly above: Place;
   declare plan: ValuePlan;
   declare key: Key;
@@ -84,7 +84,10 @@ export class Place {
     return container;
   }
 
-  /** Completes the value of a promise when it is fulfilled, and there is time. */
+  /**
+   * Completes the value of a promise once it is fulfilled, at the earliest in the caller's next slice
+   * (slices.ts).
+   */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     Promise.resolve(promise).then(
@@ -94,7 +97,10 @@ export class Place {
     return awaited;
   }
 
-  /** Completes a value when there is time. Promises in a list may be rejected before they are awaited: they are still reported. */
+  /**
+   * Completes a value in a later slice (slices.ts). If a promise in it is rejected before that, its error is still in the
+   * answer, and Node reports no unhandled rejection.
+   */
   defer(value: unknown, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     ignoreRejections(value);
@@ -123,7 +129,7 @@ function placeOf({ parent, plan, key, pending }: LateMember): Place {
   return place;
 }
 
-/** Completes a member that was outstanding, when there is time. */
+/** Completes a member that was outstanding, now or in a later slice. */
 function arrive(late: LateMember, value: unknown, hasWaited: boolean): void {
   const { parent, plan, key, complete } = late;
   const { execution } = parent;

@@ -18,7 +18,7 @@ import type { HttpRefusal } from './rules.ts';
  * loop. A client above this number tries again a second later.
  */
 const backlog = 4096;
-/** A client that takes longer than this to send its headers or its body is disconnected, in milliseconds. */
+/** The time that a client may take to send its headers or its body, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
 /**
  * The time for which an idle connection is kept, in milliseconds. It is longer than that of load balancers, so that they close
@@ -27,7 +27,7 @@ const usualSlowestRequestMs = 10_000;
 const keepAliveMs = 65_000;
 /** The longest time for which a stopping process waits for a client that does not read its answer, in milliseconds. */
 const maxDrainMs = 30_000;
-/** A client that takes nothing of its answer for this time is disconnected, in milliseconds. */
+/** The time after which a client that reads nothing of its answer is disconnected, in milliseconds. */
 const usualWriteDeadlineMs = 30_000;
 
 /** An error of Node's parser of HTTP, or of a request that does not arrive in time. */
@@ -73,7 +73,7 @@ export interface ListenOptions {
   readonly capacity?: Capacity;
   /** Whether a trusted proxy is in front, so that a connection has requests of many callers (default: false). */
   readonly isBehindProxy?: boolean | undefined;
-  /** The longest time for which a client may take nothing of its answer, in milliseconds. */
+  /** The time after which a client that reads nothing of its answer is disconnected, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
   /** The longest time in which a request must arrive, in milliseconds. */
   readonly slowestRequestMs?: number;

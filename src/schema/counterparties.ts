@@ -129,7 +129,10 @@ type ByNumber = ReadonlyMap<unknown, readonly OtherAccountRecord[]>;
 
 const numbers = new WeakMap<object, { readonly byIban: ByNumber; readonly byNumber: ByNumber }>();
 
-/** The counterparties with an IBAN, or else with a number. A list is indexed once, however many links lead into it. */
+/**
+ * The counterparties whose IBAN is `name`; if there are none, those whose number is `name`. A list's index is built
+ * once.
+ */
 function withNumber(list: readonly OtherAccountRecord[], name: string): readonly OtherAccountRecord[] {
   const { byIban, byNumber } = getOrMake(numbers, list, () => ({
     byIban: Map.groupBy(list, ({ IBAN }) => typeof IBAN === 'string' && compactIban(IBAN)),

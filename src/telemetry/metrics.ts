@@ -26,8 +26,8 @@ const idsOf = (kind: Operation['kind']) =>
   Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
 /**
- * The maximum number of different answers to payments that are logged because bankql does not understand them. Also the maximum
- * number of their codes that become a label.
+ * The maximum number of different answers to payments that are logged as not understood, and of different codes in them that
+ * become a label.
  */
 const maxUnknownAnswers = 100;
 
@@ -155,14 +155,14 @@ export function createTelemetry(
           milliseconds / 1000,
         );
       const activity = currentActivity();
-      // These calls were refused before they had a connection, so they were not sent.
+      // Calls that were refused before they had a connection are left out, because they were not sent.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
       if (areMetricsRead) shared.inc({ bank_operation: operation, how });
     },
-    /** A drift is counted each time, and logged once. */
+    /** Each drift is counted; the same drift is logged once. */
     onDrift(drift: Drift) {
       const { operation, field } = drift;
       drifts.inc({ bank_operation: operation, field });
@@ -333,8 +333,8 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status !== null && (status >= 500 || gatewayErrors.has(status)));
-  // While a breaker is open, each request causes refused calls. They are not logged as warnings, because the opening of the
-  // breaker was.
+  // While a breaker is open, each request causes refused calls. They are not logged as warnings, because the breaker's
+  // opening has been logged as one.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (!logger.isLevelEnabled(level)) return;

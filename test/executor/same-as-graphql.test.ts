@@ -427,7 +427,10 @@ async function wholeOf(
   };
 }
 
-/** Converts a result in the form of 2022 to one whose parts have ids. */
+/**
+ * Converts a result in the incremental format of 2022, whose parts have paths, to the current format, whose
+ * parts have ids.
+ */
 function withIds(payload: { incremental?: readonly { path?: unknown; data?: unknown }[] }): object {
   const parts = payload.incremental?.filter(({ path }) => path !== undefined) ?? [];
   if (parts.length === 0) return payload;

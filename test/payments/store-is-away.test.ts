@@ -39,7 +39,10 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     });
   }
 
-  /** Repeats requests until the payment has ended. A beginning that a slow store takes back is in progress until then. */
+  /**
+   * Repeats requests until the payment has ended. If its INSERT timed out, bankql deletes the record later, and answers
+   * IDEMPOTENCY_IN_PROGRESS until it has done so.
+   */
   async function payToTheEnd(url: string, key: string): Promise<Told> {
     return untilFound(async () => {
       const told = await payWhenBack(url, key);

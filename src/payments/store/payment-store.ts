@@ -18,9 +18,15 @@ interface PaymentStoreOptions {
   readonly driver: StoreDriver;
   /** The time for which a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  /** The time for which no record expires after the start, and after a step of the clock (default: an hour). */
+  /**
+   * After the start and after a step of the database's clock, no record expires for this time (default: an
+   * hour).
+   */
   readonly expiryPauseMs?: number;
-  /** Whether nothing is written (default: false). A change that is due, such as a lease's end, is then only shown. */
+  /**
+   * Whether nothing is written (default: false). A change that is due, such as the end of a lease, then appears only
+   * in results.
+   */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
   /** The time in milliseconds since 1970, by a clock that cannot be set. */
@@ -29,7 +35,9 @@ interface PaymentStoreOptions {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
+/**
+ * If the database's time changes by more than this relative to the time that passed here, its clock was set.
+ */
 const maxDifferenceMs = 60_000;
 /** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;
@@ -62,7 +70,10 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   /** The attempts that this process has begun and not ended, so that their records need not be read again. */
   const begun = new Map<string, Seen>();
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** How far the database's clock is ahead of this process's, in milliseconds; updated when a step is noticed. */
+  /**
+   * How far the database's clock is ahead of this process's, in milliseconds; updated when a step of the clock is
+   * noticed.
+   */
   let ahead = 0;
   let clockSetAt = clock();
   let isTimeAhead = false;
@@ -72,7 +83,8 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const unwritten = new UnwrittenOutcomes(async ({ attempt, uncertainUntil }) => {
     const mayBeStoredLater = clock() < uncertainUntil;
     const { after, changed } = await apply(attempt.id, eventOf(attempt));
-    // While the record is missing in the database, only this process's memory prevents that the payment is sent again.
+    // While the record is missing in the database, only this process's memory prevents the payment from being sent
+    // again.
     return attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
   });
 

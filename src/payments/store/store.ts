@@ -76,9 +76,9 @@ export interface PaymentStore {
    * from there, and it is written when the store is back.
    */
   end(attempt: AttemptOutcome): Promise<boolean>;
-  /** The number of outcomes that only this process knows. */
+  /** The number of outcomes of stored payments that are not in the database yet. */
   readonly unwritten: number;
-  /** The ends of attempts that only this process knows, also of those that executed nothing. After `close`, they are lost. */
+  /** The outcomes that are not in the database yet, including those of attempts that executed nothing. `close` loses them. */
   unconfirmed(): readonly AttemptOutcome[];
   /** Tries to write the unwritten outcomes, for at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;

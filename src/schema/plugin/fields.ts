@@ -22,15 +22,13 @@ export type Values = Readonly<Record<string, unknown>>;
 
 type Place = 'answer' | 'input' | 'changes';
 
-/**
- * A field of an answer is null if the bank leaves it out. Descriptions do not repeat this, because docs/clients.md says it once.
- */
+/** A field is null if the bank leaves it out. docs/clients.md says this once, and the descriptions do not repeat it. */
 function descriptionOf({ description, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
   return note === undefined ? description : `${description.replace(/\.$/, '')}${note}.`;
 }
 
-/** The field of a record that has its own id; undefined if it has none. */
+/** The field that contains the record's own id; undefined if the record has no id. */
 export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
 /** The member of a parent that contains the record; null if the parent is the record. */
@@ -100,7 +98,7 @@ export type Part<Item> = {
   readonly viewId?: string | undefined;
 };
 
-/** The part of a record, or all parts in a list. An error in place of a value stays there. */
+/** The part of a record, or all parts in a list. An error that replaces a value stays in its place. */
 function partsOf(parent: Parent, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => partsOf(parent, entry));
   if (!isObject(value) || value instanceof Error) return value;
@@ -139,7 +137,10 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   });
 }
 
-/** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */
+/**
+ * A list; the bank may have written its only entry instead of the list. Errors: the BANK_BAD_RESPONSE in its
+ * place.
+ */
 export function listOf<T>(value: T | readonly T[] | null | undefined): readonly T[] | null {
   const list = unwrap(value) ?? null;
   return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];
@@ -189,7 +190,7 @@ const isPlaced = (shape: z.ZodObject): boolean =>
 export interface RecordInputOptions {
   /** The input that changes a record: omitted members keep their values. */
   readonly changes?: true;
-  /** The description, if the record does not give one. The first use counts. */
+  /** The description, if the record does not give one. If several uses give one, the first counts. */
   readonly description?: string;
 }
 
@@ -232,6 +233,9 @@ function inputFields(t: InputFields, shape: z.ZodObject, place: 'input' | 'chang
   return map;
 }
 
-/** The object that a field holds, if changes can name its members; null if they replace the value whole. */
+/**
+ * The shape of the object in a field, if a change can name single members of it; null if a change replaces
+ * the whole value.
+ */
 export const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
   typeof type === 'object' && !isList && metaOf(type).changes !== undefined ? type : null;

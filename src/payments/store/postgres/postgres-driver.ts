@@ -35,7 +35,7 @@ export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
   /** The time for which a finished row is kept after its last change. */
   readonly retentionMs: number;
-  /** Whether a server is accepted that may lose payments (see setUp); false by default. */
+  /** Whether a server that may lose payments is accepted (see setUp); false by default. */
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
@@ -45,7 +45,7 @@ export interface PostgresDriverOptions {
   readonly onNotice?: (text: string) => void;
   /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
   readonly statementTimeoutMs?: number;
-  /** The time for which the start tries to reach the server (default: 5 s). */
+  /** How long the start tries to reach the server (default: 5 s). */
   readonly startTimeoutMs?: number;
   /** The interval of the checks of the server over a new connection (default: 10 s). */
   readonly lookEveryMs?: number;
@@ -198,8 +198,9 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   }
 
   /**
-   * Sends one statement, and never repeats it: a payment whose INSERT may or may not be stored is refused, and its row is
-   * deleted later. `check`: the server's identity is checked first. `begins`: the call fails if records may be missing.
+   * Sends one statement, and never repeats it. If it is unknown whether a payment's INSERT is stored, the payment is
+   * refused, and the row is deleted later. `check`: the server's identity is checked first. `begins`: the call fails if
+   * records may be missing.
    * Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored.
    */
   async function call(pool: Pool, statementNow: () => Statement, { check = false, begins = false } = {}) {
@@ -243,7 +244,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     if (found === undefined) return null;
     const row = foundRow.parse(found);
     if (!row.is_witnessed) void look();
-    // A PENDING row is no witness, because others may delete it. Nor is a row from the future, which would stay the newest.
+    // A PENDING row is not used as a witness, because other processes may delete it. Neither is a row from the future,
+    // because it would stay the newest.
     else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
     return row;
   }
@@ -374,12 +376,14 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** The time of the last decision of an operator, in milliseconds since 1970; 0 if there is none. */
+/**
+ * The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if none did.
+ */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**
- * The server that the store must be on. `known` may be newer than the row on an old primary: it shows a later promotion, or
- * that standbys did not have to confirm the last payments.
+ * The identity of the server on which the store must be. The row on an old primary may be older than `known`, which then
+ * shows a later promotion, or that no standby had to confirm the last payments.
  */
 function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentity {
   if (row.system_identifier !== known.system_identifier || row.timeline === null) return row;

@@ -70,10 +70,11 @@ export async function setUp(
   const server = parsed(serverAnswer, rows[0]);
   checkServer(server, allowVolatile);
   const settings = {
-    // Set by a statement: poolers refuse these settings as startup parameters.
+    // The settings are set by a statement, because poolers refuse them as startup parameters.
     statement_timeout: String(timeoutMs),
     lock_timeout: String(timeoutMs),
-    // Fixed for the session, so that a later change of the server's or the role's configuration has no effect on it.
+    // These settings are fixed for the session, so that a later change of the server's or the role's configuration
+    // has no effect.
     synchronous_commit: server.synchronous_commit,
     default_transaction_isolation: 'read committed',
     // The server reports a commit that no standby has confirmed as a warning.
@@ -180,12 +181,12 @@ const serverRow = z.object({
 const storeRow = serverRow.extend({
   id: z.string(),
   secret: z.string(),
-  /** Why records are missing, if a process has noticed it; null again after an operator's decision. */
+  /**
+   * Why records are missing, if a process has noticed it; null again once an operator has accepted the loss.
+   */
   loss: z.string().nullable(),
   loss_accepted_by: z.string().nullable(),
-  /**
-   * The time of an operator's decision to continue with a server that may lack records. It is later than any earlier decision.
-   */
+  /** The last time at which an operator accepted a server that may lack records. */
   loss_accepted_at: z.date().nullable(),
 });
 export type ServerIdentity = Readonly<z.infer<typeof serverRow>>;
@@ -210,7 +211,8 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
     return parsed(serverRow, rows[0]);
   };
   try {
-    // Not from pg_control_checkpoint(), which shows a promotion only after the next checkpoint.
+    // The timeline comes from the WAL position: pg_control_checkpoint() shows a promotion only after the next
+    // checkpoint.
     const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
     return await ask('system_identifier::text', timeline, 'FROM pg_control_system()');
   } catch (error) {
@@ -295,8 +297,8 @@ async function notAllowed(client: ClientBase): Promise<ServerRefused> {
 }
 
 /**
- * Writes that records are missing, unless an operator has decided since `row` was read. Then no process begins a payment, also
- * after a restart, until an operator decides.
+ * Writes that records are missing, unless an operator has accepted the loss since the row was read. From then on no process
+ * begins a payment, not even after a restart, until an operator accepts the loss.
  */
 export const writeLoss = (client: ClientBase, { id, loss_accepted_at }: StoreIdentity, loss: string) =>
   client.query(
@@ -314,7 +316,7 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
-  // In milliseconds, the precision of JavaScript's dates.
+  // Truncated to milliseconds, the precision of JavaScript's dates, so that the two can be compared.
   const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
