@@ -131,7 +131,8 @@ export class GatewayAnswers {
     if (status === 401 && !areKnownChallenges(headers['www-authenticate'])) return null;
     const said = readAnswer(response);
     if (said === null) return null;
-    // The name of a member may contradict its text: {"executed":"Unauthorized"}.
+    // Names are checked too, because the name of a member may contradict its text:
+    // {"executed":"Unauthorized"}.
     const isPlain = said.names.every((name) => refusalName.test(name));
     const meanings: GatewayRefusal[] = [];
     for (const leaf of said.leaves) {
@@ -160,7 +161,7 @@ export class GatewayAnswers {
   }
 }
 
-/** The answers that bankql knows without settings. */
+/** Recognises refusals without the operator's texts. */
 export const knownGatewayAnswers = new GatewayAnswers();
 
 /** A body's plain values, and the names of all its members, even of those without a plain value. */

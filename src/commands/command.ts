@@ -91,8 +91,8 @@ export class UsageError extends StartError {
 }
 
 /**
- * Runs all steps one after the other, also after one has failed.
- * Errors: AggregateError with all failures, after the last step.
+ * Runs all steps one after the other, even if one fails. Errors: AggregateError with all failures, after the
+ * last step.
  */
 export async function takeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];

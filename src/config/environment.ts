@@ -103,8 +103,9 @@ const variableMeantBy = (name: string): VariableName | undefined =>
   );
 
 /**
- * Problems for names that begin like bankql's or are almost one of bankql's, and for settings of earlier versions. They are not
- * ignored: with BNAK_BASE_URL, the sandbox bank would start. Their values are not shown, because they may be secrets.
+ * Problems for names that begin like bankql's or are almost one of bankql's, and for settings of earlier versions. They are
+ * problems, because if BNAK_BASE_URL were ignored, the sandbox bank would start. Their values are not shown, because they may
+ * be secrets.
  */
 export const unknownVariables = (environment: Environment): ConfigProblem[] =>
   Object.entries(environment).flatMap(([given, value = '']) => {

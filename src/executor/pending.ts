@@ -67,7 +67,7 @@ export class Place {
     return place;
   }
 
-  /** The placeholder of a field or entry. It is also the `info` of the field's resolver. */
+  /** Returns the placeholder of a field or entry, which is also the `info` of the field's resolver. */
   get field(): PendingField {
     if (this.pending instanceof PendingField) return this.pending;
     const { above } = this;
@@ -155,7 +155,7 @@ function arrive(late: LateMember, value: unknown, hasWaited: boolean): void {
 /** Sets a member that was outstanding; it may have outstanding members of its own. */
 function setMember(parent: PendingValue, key: Key, completed: unknown): void {
   const { members } = parent;
-  // The container already failed synchronously and is not part of the answer.
+  // The container has already failed synchronously, and is not a part of the answer.
   if (members === null) return;
   const pending = completed instanceof PendingField ? completed : null;
   const value = completed === awaited ? null : pending === null ? completed : pending.members;
@@ -164,7 +164,10 @@ function setMember(parent: PendingValue, key: Key, completed: unknown): void {
   if (pending === null && completed !== awaited) countDown(parent);
 }
 
-/** Counts a member as complete, and then each container that it completes. A failed container waits for nothing. */
+/**
+ * Counts a member as complete, and then each container that thereby becomes complete. A failed container waits for
+ * nothing.
+ */
 export function countDown(container: PendingValue): void {
   let at: PendingValue | null = container;
   while (at !== null && at.outstanding > 0 && --at.outstanding === 0) {
@@ -177,7 +180,7 @@ export function countDown(container: PendingValue): void {
 export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
-  /** Whether the root is a fragment that has failed: later errors below it are not reported. */
+  /** Whether the root is a fragment that has failed. If it is, later errors below it are not reported. */
   isNulled = false;
   /** The errors below the root. */
   readonly errors: GraphQLError[];
@@ -229,7 +232,10 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   declare members: Data | unknown[] | null;
   /** The number of outstanding members. */
   declare outstanding: number;
-  /** Whether an error has already made the value null: later errors below it are not reported. */
+  /**
+   * Whether an error has already made the value null. If it has, later errors below the value are not
+   * reported.
+   */
   declare isNulled: boolean;
 
   constructor(parent: PendingValue, details: ValuePlan, key: Key) {
@@ -270,8 +276,8 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   }
 
   /**
-   * The error with its path and location; unchanged if it will not be reported, since a path costs more than the
-   * rest of a failure.
+   * The error with its path and location. An error that will not be reported stays unchanged, because a path
+   * costs more than the rest of a failure.
    */
   #locate(raw: unknown): unknown {
     if (!this.execution.budget.showsErrors) return raw;
@@ -347,6 +353,6 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
 
 const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
   promiseAll: (values) => Promise.all(values),
-  /** Promises that a resolver started and does not await: their rejections are ignored. */
+  /** For promises that a resolver started and does not await: their rejections are ignored. */
   track: ignoreRejections,
 };

@@ -33,7 +33,9 @@ async function* resultsOf(
   let bytes = 0;
   let errorsSoFar = 0;
 
-  /** Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory in which it can wait for its client. */
+  /**
+   * Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory to keep it until its client has read it.
+   */
   function toSent(result: IncrementalResult): Payload {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];

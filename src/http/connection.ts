@@ -52,7 +52,7 @@ export class Connection {
   #isEnding = false;
   /** The times of the last two refusals, by performance.now(). */
   #refusedAt = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY] as const;
-  /** Whether reading is paused. */
+  /** Whether reading from the client is paused. */
   #isPaused = false;
 
   constructor(socket: Socket, shared: Shared) {
@@ -67,8 +67,8 @@ export class Connection {
   }
 
   /**
-   * Whether a complete request or an answer is in progress. The client would take any other answer for the answer to this
-   * request.
+   * Whether the client waits for an answer: a request has arrived completely, or its answer has begun. The client would
+   * take any other answer for this one.
    */
   get isAnswering(): boolean {
     return this.#responses.values().some(({ req, headersSent }) => req.complete || headersSent);
@@ -79,7 +79,7 @@ export class Connection {
    * answer would be lost.
    */
   receive(response: ConnectionAwareResponse): void {
-    // Node passes on the remaining requests of a packet even if it has closed their connection.
+    // Node passes on all requests of a packet, even after it has closed their connection.
     if (this.socket.destroyed || this.#isEnding) return;
     this.#responses.add(response);
     this.#latest = response;
@@ -133,7 +133,7 @@ export class Connection {
    * does not read.
    */
   expire(): void {
-    // A client that waits for its answer is not expected to send or read anything.
+    // If a client waits for its answer, it sends and reads nothing, and the connection is kept.
     if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
   }
 

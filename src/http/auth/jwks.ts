@@ -35,7 +35,7 @@ const maxJwksBytes = 256 * 1024;
 /** Thrown if a token cannot be verified now: there are no keys, or the token names a key that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
-  /** The number of seconds after which the keys may be known. */
+  /** The number of seconds after which the client may try again. */
   readonly retryAfter: number;
 
   constructor(waitMs: number) {
@@ -160,7 +160,7 @@ function isReadable(key: z.infer<typeof Key>): boolean {
  * Fetches the key set.
  * Shape:  the usable keys, and the number of unusable entries, which are left out: with one of them, jose could verify no
  *         token.
- * Errors: any reason why the set cannot be read, also that it contains no usable key.
+ * Errors: any reason why the set cannot be read, or that it contains no usable key.
  */
 async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {
   // The dispatcher must be of the same version of undici as `fetch`. Node's fetch may have another version.
