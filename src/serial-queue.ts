@@ -1,4 +1,7 @@
-/** Runs functions one after the other. A failure does not stop the later ones. `idle` resolves when all have ended. */
+/**
+ * Runs functions one after the other. If one fails, the next ones run nevertheless. `idle` resolves when all have
+ * ended.
+ */
 export function createSerialQueue() {
   let last: Promise<unknown> = Promise.resolve();
   return {

@@ -199,7 +199,7 @@ function stateOf(
   if (code === 'IDEMPOTENCY_KEY_REUSED') return 'CONFLICT';
   if (payment == null && code === 'OUTCOME_UNKNOWN') return 'UNKNOWN';
   if (payment === null && isQuiet) return 'NOT_SENT';
-  // If the key is older than this call, a DONE record may belong to another input.
+  // A key that is older than this call may belong to another input, even if its record is DONE.
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
 
@@ -290,7 +290,8 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // Waits for a payment of the intent that is in progress: bankql then says to which payment the key belongs.
+      // Waits until the intent's payment in progress has ended: bankql can then say to which payment the key
+      // belongs.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))

@@ -62,7 +62,7 @@ function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { 
 
 /**
  * A number of an object that was parsed with `keepDigits`, as JSON with all its digits. It is the plain number if a double
- * represents all digits, or if the member has changed since.
+ * represents all digits, or if the member has been changed since.
  */
 export function exactNumber(holder: object, key: string): unknown {
   const number: unknown = Reflect.get(holder, key);

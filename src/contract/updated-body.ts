@@ -72,7 +72,7 @@ function memberOf(
   const current = record[key] ?? undefined;
   if (change === null) return undefined;
   if (shape instanceof z.ZodObject) {
-    // Changes that only keep or remove members have no effect on an absent object.
+    // An absent object stays absent if the changes only keep or remove its members.
     if (current === undefined && Object.values(Object(change)).every((value) => value == null))
       return undefined;
     return membersOf(shape, Object(current), Object(change), path, missing);
@@ -92,7 +92,7 @@ function memberOf(
  * would store nulls, and a version that the record never had.
  */
 export function leavesOut(answer: unknown, known: unknown): boolean {
-  // A value that does not match the contract is present, as an Error.
+  // A value that does not match the contract counts as present: it is an Error.
   if (answer instanceof Error) return false;
   if (isObject(known) && !JSON.isRawJSON(known))
     return Object.entries(known).some(([name, value]) => leavesOut(Object(answer)[name], value));

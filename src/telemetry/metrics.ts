@@ -47,7 +47,7 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
-  // The maximum over all workers is shown, because an average would hide a slow worker.
+  // Of all workers, the maximum is shown, because an average would hide a slow worker.
   for (const metric of registry.getMetricsAsArray())
     if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 
@@ -267,7 +267,7 @@ export function createTelemetry(
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
           await recentCounts();
-          // A loss of records may be noticed at a new connection, without a call of the store.
+          // `loss` counts too: a new connection may notice a loss of records, without a call of the store.
           return isStoreAway || store.loss !== null ? 0 : 1;
         },
         [],
@@ -310,11 +310,11 @@ export function createTelemetry(
   };
 }
 
-/** Codes whose messages may repeat parts of the request. */
+/** Codes whose messages are not logged, because they may repeat parts of the request. */
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 
 /**
- * Logs one line for each payment that was requested and not accepted, with the reason, in the bank's words if the bank gave one.
+ * Logs one line for each payment that was requested and not accepted. It has the reason, in the bank's words if there are any.
  * `payment` is the record's id, for `payments list --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {

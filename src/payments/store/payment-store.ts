@@ -45,9 +45,9 @@ const pageSize = 128;
 const purgeEveryMs = 60_000;
 /** The pause between two steps of a purge, so that payments get most of the database's time. */
 const purgePauseMs = 30;
-/** The number of attempts to make a change while other processes change the record. */
+/** How many times a change is tried while other processes change the record. */
 const maxRounds = 20;
-/** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
+/** The number of unwritten outcomes, which are kept in memory, from which no further payment begins. */
 const maxUnwritten = 1_000;
 
 /** A record, and when it was read. */
@@ -59,15 +59,15 @@ interface Seen {
 }
 
 /**
- * A payment store: the protocol (protocol.ts) on top of a database.
- * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process
- * was faster, it starts again. An answer about a record says only what the database already holds.
- * An outcome that cannot be written stays in memory (unwritten-outcomes.ts), and is answered from there.
+ * A payment store: the protocol (protocol.ts) on top of a database. A change reads a record, asks the protocol for the next
+ * one, and replaces the version that it has read. If another process was faster, the change starts again. An answer about a
+ * record says only what the database already contains. An outcome that cannot be written stays in memory
+ * (unwritten-outcomes.ts), and is answered from there.
  */
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
   const { onEvent = () => {}, clock = steadyClock } = options;
-  /** The attempts that this process has begun and not ended, so that their records need not be read again. */
+  /** The records of attempts that this process has begun and not ended, which need not be read again. */
   const begun = new Map<string, Seen>();
   let purgedAt = Number.NEGATIVE_INFINITY;
   /**
@@ -158,7 +158,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     throw unavailable('other processes keep changing one of its records');
   }
 
-  /** The record after the changes that are due: the end of its lease or of its retention. Null if there is no record then. */
+  /** The record after the changes that are due: the end of its lease or of its retention. Null if no record is left. */
   async function current(id: string, first?: Seen | null): Promise<Seen | null> {
     const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
     if (after === null) return null;

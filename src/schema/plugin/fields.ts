@@ -41,8 +41,8 @@ const recordIn = (parent: Parent, holder: Holder): Values =>
   holder === null ? parent : (parent.record as Values);
 
 /**
- * The GraphQL fields of a record, except its own id and those in `omit`. When such a field is resolved, its record has been
- * read. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
+ * The GraphQL fields of a record, except its own id and those in `omit`. The record is read before such a field is
+ * resolved. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
 export function fieldsOf(
   t: ObjectFields<Parent>,
@@ -55,7 +55,7 @@ export function fieldsOf(
     const { name, isList, also, listOf: parts } = field;
     if (field.isOwnId || omit.includes(name)) continue;
     const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
-    // The shape in the contract guarantees the type of the value.
+    // The contract's shape guarantees the type of the value.
     const resolve = resolverOf(field, holder) as () => never;
     const options = { description: descriptionOf(field, 'answer'), resolve };
     map[name] = isList
@@ -75,7 +75,7 @@ export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
     [name]: t.id({
       description,
       fromIds: true,
-      // If the bank sent something other than text, the record holds an error here.
+      // If the bank sent something other than text, the record contains an error here.
       resolve: ofSource((node: Parent) => (node[name] ?? node.record?.[rest]) as string | null),
     }),
   };
@@ -106,7 +106,7 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** A value as text; null if it is no text. Errors: the BANK_BAD_RESPONSE that the value is. */
+/** A value as text; null if it is not a text. Errors: the value itself, if it is a BANK_BAD_RESPONSE. */
 function textOf(value: unknown): string | null {
   const text = unwrap(value);
   return typeof text === 'string' ? text : null;
@@ -171,7 +171,7 @@ builderProto.bankObject = function bankObject<T extends z.ZodObject>(
   ) as ObjectRef<Types, unknown> as ObjectRef<Types, z.infer<T>>;
 };
 
-/** The names of the parts that contain the ids of their record. */
+/** The names of the parts that contain the ids of the record to which they belong. */
 const placed = new Set<string>();
 
 builderProto.bankPart = function bankPart<T extends z.ZodObject>(
@@ -182,7 +182,7 @@ builderProto.bankPart = function bankPart<T extends z.ZodObject>(
   return this.bankObject(shape) as ObjectRef<Types, unknown> as ObjectRef<Types, Part<z.infer<T>>>;
 };
 
-/** Whether a part of a record, or one of its own parts, contains the ids of its record. */
+/** Whether a part of a record contains the record's ids, in itself or in one of its own parts. */
 const isPlaced = (shape: z.ZodObject): boolean =>
   placed.has(metaOf(shape).name ?? '') ||
   recordFields(shape).some(({ type }) => typeof type === 'object' && isPlaced(type));

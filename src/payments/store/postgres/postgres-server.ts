@@ -6,7 +6,7 @@ import { madeByOther, missingStore, otherStore, storeFormat } from '../missing-s
 import { columnDefinitions, rowIndexes } from '../payment-table.ts';
 import { clientOptions, type PostgresAddress, shownAddress } from './address.ts';
 
-/** A PostgreSQL server: whether it may hold payments, whether it is the one that the records were written to, and its tables. */
+/** A PostgreSQL server: whether it may hold payments, whether the records were written to this server, and its tables. */
 
 /** A server that answers, and cannot be used. The message says why, and names the remedy if it is known. */
 export class ServerRefused extends Error {
@@ -46,7 +46,7 @@ const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('trans
 export interface SetUpOptions {
   /** The time after which the server cancels a statement, or its wait for a lock. 0: never. */
   readonly timeoutMs: number;
-  /** Whether a server is accepted that may lose payments. */
+  /** Whether a server that may lose payments is accepted. */
   readonly allowVolatile: boolean;
   /** Further settings of the session. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
@@ -77,7 +77,7 @@ export async function setUp(
     // has no effect.
     synchronous_commit: server.synchronous_commit,
     default_transaction_isolation: 'read committed',
-    // The server reports a commit that no standby has confirmed as a warning.
+    // If no standby has confirmed a commit, the server reports this as a warning.
     client_min_messages: 'warning',
     jit: 'off',
     ...further,
@@ -223,8 +223,8 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
 }
 
 /**
- * Compares a server with the one that a store was last seen on. `isWatched`: this process ran before a change, and the server
- * has the newest record that the process knows.
+ * Compares a server with the server on which the store was last seen. `isWatched`: whether this process ran before the
+ * change, and the server has the newest record that the process knows.
  * Shape: `loss` says why records may be missing; `change` describes a change without a loss. Both may be null.
  */
 export function compareServers(
@@ -257,7 +257,7 @@ export function compareServers(
   return { loss: null, change: `${step}, that of a standby which had to confirm payments` };
 }
 
-/** Relation or schema does not exist. */
+/** The codes for a table or a schema that does not exist. */
 const missing = new Set(['42P01', '3F000']);
 /** The role lacks a privilege. */
 const forbidden = '42501';
@@ -307,7 +307,7 @@ export const writeLoss = (client: ClientBase, { id, loss_accepted_at }: StoreIde
   );
 
 /**
- * Writes which server the store is on. `acceptedBy`: the person who continues with it although records may be missing.
+ * Writes on which server the store is. `acceptedBy`: the person who accepted that records may be missing there.
  * Errors: ServerRefused if the row is another store's.
  */
 export async function writeStore(
@@ -347,8 +347,9 @@ const tables = [
 const lock = Number.parseInt(Buffer.from('bankql').toString('hex'), 16);
 
 /**
- * Makes the schema and the tables of a payment store. If several processes come at once, one does it, and the others wait for it.
- * Shape:  whether they were made; false if they were there.
+ * Makes the schema and the tables of a payment store. If several processes do this at once, one makes them, and the others wait
+ * for it.
+ * Shape: whether they were made; false if they existed.
  * Errors: an Error that names the server and the remedy.
  */
 export async function initPostgres(address: PostgresAddress): Promise<boolean> {
@@ -369,17 +370,18 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
       : error;
     throw openError(connectError(refused, address), address);
   } finally {
-    // Also ends a transaction that has failed.
+    // This also ends a transaction that has failed.
     await client?.end();
   }
 }
 
 async function makeTables(client: Client): Promise<boolean> {
-  // Read before the transaction, which would fail if the role may not call the functions.
+  // This is read before the transaction: inside it, a role that may not call the functions would make the
+  // transaction fail.
   const server = await readServer(client);
   await client.query('BEGIN');
   await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [String(lock)]);
-  // Reads the tables of the catalog, because other look-ups may use what they cached before the lock was obtained.
+  // This reads the catalog's tables, because other look-ups may use a cache from before the lock was obtained.
   const { rows } =
     await client.query(`SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'bankql') AS "hasSchema",
     EXISTS (SELECT FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relnamespace
