@@ -19,10 +19,7 @@ export interface Contender {
   readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
 
-/**
- * Raises only the limits with which bankql would refuse the queries for a hundred accounts or for 5,000
- * branches.
- */
+/** Raises only the limits with which bankql would refuse the queries for a hundred accounts or for 5,000 branches. */
 export const raisedLimits = {
   MAX_REST_CALLS: '250',
   ...withLimits({ publicCacheMs: 0, queryTokens: 5000, queryAliases: 100, queryFields: 2000 }),

@@ -3,9 +3,7 @@ import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
 import { escaped, visible } from '../plain-text.ts';
 
-/**
- * Quotation marks and characters that look like them: a reader would think that the quoted text ends there.
- */
+/** Quotation marks and characters that look like them: a reader would think that the quoted text ends there. */
 const quotes =
   /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
 

@@ -127,8 +127,7 @@ async function start(
   const tools =
     config.tools && (await (await import('./agents.ts')).openTools(config, { serving, store, ...log }));
   signal?.throwIfAborted();
-  // Nothing after this step may wait: once the server listens, it has requests, and a stop has to let them
-  // end.
+  // Nothing after this step may wait: once the server listens, it has requests, and a stop has to let them end.
   const server = await serve({ ...serving, tools: tools?.endpoint });
   closers.push((options) => server.close(options));
   telemetry.watchHeld(

@@ -326,9 +326,7 @@ export class Call<T extends Operation = Operation>
     if (isSent) controller?.abort(failure);
   }
 
-  /**
-   * Whether no time is left. If so, all readers give up now, because the timer of their deadlines is late.
-   */
+  /** Whether no time is left. If so, all readers give up now, because the timer of their deadlines is late. */
   #isTooLate(now: number): boolean {
     if (now < this.deadline) return false;
     for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));

@@ -131,8 +131,7 @@ export class GatewayAnswers {
     if (status === 401 && !areKnownChallenges(headers['www-authenticate'])) return null;
     const said = readAnswer(response);
     if (said === null) return null;
-    // Names are checked too, because the name of a member may contradict its text:
-    // {"executed":"Unauthorized"}.
+    // Names are checked too, because the name of a member may contradict its text: {"executed":"Unauthorized"}.
     const isPlain = said.names.every((name) => refusalName.test(name));
     const meanings: GatewayRefusal[] = [];
     for (const leaf of said.leaves) {

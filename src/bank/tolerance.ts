@@ -2,9 +2,7 @@ import type { Operation } from '../contract/operation.ts';
 import { isEmpty } from '../contract/record.ts';
 import { isObject } from '../is-object.ts';
 
-/**
- * Finds the content of an answer and the errors in it, even if the answer deviates from the specification.
- */
+/** Finds the content of an answer and the errors in it, even if the answer deviates from the specification. */
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -178,8 +178,7 @@ function takesInput(document: unknown): boolean {
  */
 function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  // With a second mutation in the document, the payload of the payment cannot be distinguished from the other
-  // one.
+  // With a second mutation in the document, the payload of the payment cannot be distinguished from the other one.
   const [payload, other] = Object.values(data).filter((value) => Object(value) === value);
   const { payment, userErrors } = members(other === undefined ? payload : undefined);
   // If the answer was too large, the error contains the state.
@@ -290,8 +289,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // Waits until the intent's payment in progress has ended: bankql can then say to which payment the key
-      // belongs.
+      // Waits until the intent's payment in progress has ended: bankql can then say to which payment the key belongs.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))

@@ -187,10 +187,7 @@ function misleadingLine(text: string): number | null {
   return null;
 }
 
-/**
- * The text of a file. Errors: an Error whose message does not contain the file's name (Node's own message
- * does).
- */
+/** The text of a file. Errors: an Error whose message does not contain the file's name (Node's own message does). */
 function textOf(file: string): string {
   try {
     return decodeText(readFileSync(file));

@@ -302,8 +302,7 @@ export class FieldPlan extends ValuePlan {
     // Pothos gives each exposed field the default resolver.
     const { resolve = defaultFieldResolver } = field;
     const { property, holder = null, usesOnlySource, isEarly } = knownResolver(resolve);
-    // A field with arguments does not count: invalid arguments are errors, even if the resolver does not use
-    // them.
+    // A field with arguments does not count: invalid arguments are errors, even if the resolver does not use them.
     const onlyReads = field.args.length === 0 && (resolve === defaultFieldResolver || property !== undefined);
     this.property = onlyReads ? (property ?? field.name) : null;
     this.holder = holder;

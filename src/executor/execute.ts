@@ -86,8 +86,7 @@ function executeRoot(execution: Execution, plan: ObjectPlan): Data | Promise<Dat
 async function executeSteps(execution: Execution, steps: readonly ObjectPlan[]): Promise<Data> {
   const data: Data = steps.some(({ namesPrototype }) => namesPrototype) ? Object.create(null) : {};
   for (const step of steps) {
-    // Work below a nulled field continues, and may have exceeded the budget. In that case, no further field is
-    // started.
+    // Work below a nulled field continues, and may have exceeded the budget. In that case, no further field is started.
     if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
     Object.assign(data, await executeRoot(execution, step));
   }
@@ -161,9 +160,7 @@ export function executeFields(
   return outstanding === 0 ? data : place.waitFor(data, outstanding);
 }
 
-/**
- * Executes the fields of an object and of its deferred fragments together, so that nothing is delivered later.
- */
+/** Executes the fields of an object and of its deferred fragments together, so that nothing is delivered later. */
 function executeWhole(plan: ObjectPlan, source: unknown, place: Place) {
   const late = lateObjectOf(source);
   return late === null

@@ -58,9 +58,7 @@ export class Execution {
     return this.#place;
   }
 
-  /**
-   * Whether the next value has to wait for another slice of time. The first `valuesAtOnce` values never wait.
-   */
+  /** Whether the next value has to wait for another slice of time. The first `valuesAtOnce` values never wait. */
   get mustWait(): boolean {
     return this.budget.values > valuesAtOnce && !slices.hasTime;
   }

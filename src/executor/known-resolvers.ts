@@ -9,9 +9,7 @@ interface KnownResolver {
   readonly holder?: string | null;
   /** Whether the resolver uses only its source, so that no `info` is made for it. */
   readonly usesOnlySource?: true;
-  /**
-   * Whether the resolver needs only the ids of its object, so that it may run before the object's record is read.
-   */
+  /** Whether the resolver needs only the ids of its object, so that it may run before the object's record is read. */
   readonly isEarly?: true;
 }
 

@@ -84,10 +84,7 @@ export class Place {
     return container;
   }
 
-  /**
-   * Completes the value of a promise once it is fulfilled, at the earliest in the caller's next slice
-   * (slices.ts).
-   */
+  /** Completes the value of a promise once it is fulfilled, at the earliest in the caller's next slice (slices.ts). */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     Promise.resolve(promise).then(
@@ -232,10 +229,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   declare members: Data | unknown[] | null;
   /** The number of outstanding members. */
   declare outstanding: number;
-  /**
-   * Whether an error has already made the value null. If it has, later errors below the value are not
-   * reported.
-   */
+  /** Whether an error has already made the value null. If it has, later errors below the value are not reported. */
   declare isNulled: boolean;
 
   constructor(parent: PendingValue, details: ValuePlan, key: Key) {

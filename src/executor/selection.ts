@@ -26,13 +26,9 @@ export interface Selection
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
 }
 
-/**
- * A selection whose constant parts are computed once for all executions. Only bankql's executor provides one.
- */
+/** A selection whose constant parts are computed once for all executions. Only bankql's executor provides one. */
 export interface PreparedSelection {
-  /**
-   * An object that is the same in each execution: a cache key for values that are derived from the selection.
-   */
+  /** An object that is the same in each execution: a cache key for values that are derived from the selection. */
   readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The fields that are delivered later (@defer). */

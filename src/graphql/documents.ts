@@ -166,9 +166,7 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/**
- * Whether a document may have @defer. It is no error if this is only in a string or a comment: it costs time.
- */
+/** Whether a document may have @defer. It is no error if this is only in a string or a comment: it costs time. */
 const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */

@@ -102,10 +102,7 @@ const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   UNAUTHENTICATED: 'NOT_SENT',
 };
 
-/**
- * The state of a payment that failed; UNKNOWN if in doubt. Undefined if the error says nothing about the
- * payment.
- */
+/** The state of a payment that failed; UNKNOWN if in doubt. Undefined if the error says nothing about the payment. */
 function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';
   const { code, status } = error.extensions;

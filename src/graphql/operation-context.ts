@@ -86,9 +86,7 @@ export class OperationContext
     this.payments = request.payments ?? services.payments;
   }
 
-  /**
-   * The requested operation. Errors: RequestError, even for a valid mutation if the request may only read.
-   */
+  /** The requested operation. Errors: RequestError, even for a valid mutation if the request may only read. */
   operationIn(document: ParsedDocument, name: string | null | undefined): ExecutableOperation {
     const operation = document.find(name);
     if (this.request.isReadOnly === true && operation.kind === 'mutation')

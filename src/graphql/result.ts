@@ -55,9 +55,7 @@ export class BoundedResult implements ExecutionResult {
     return bytes <= this.#options.maxBytes;
   }
 
-  /**
-   * The answer that replaces this result: with `error`; by default, with the error that the JSON is too long.
-   */
+  /** The answer that replaces this result: with `error`; by default, with the error that the JSON is too long. */
   failed(error: unknown = answerTooLong(this.#options.maxBytes)): ExecutionResult {
     return this.#options.withoutData(error);
   }
@@ -98,8 +96,7 @@ export function boundedResult(
 async function serialize(result: ExecutionResult, operation: OperationContext): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(operation);
   if (operation.isAbandoned()) return { data: null };
-  // If there is no memory for the JSON, it is not created: that would slow other requests, and it could not
-  // be sent.
+  // If there is no memory for the JSON, it is not created: that would slow other requests, and it could not be sent.
   if (!operation.takeJson()) return operation.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInSlices(result.data, operation.maxBytes, operation);

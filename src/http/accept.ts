@@ -110,10 +110,7 @@ function incrementalStreamOf(accept: string): IncrementalStream | null {
 
 const old = { spec: 'deferSpec=20220824', form: '20220824' } as const;
 
-/**
- * The parameters that name a form. Two of them name the form v0.2, which is commit 3283f8a of the
- * specification.
- */
+/** The parameters that name a form. Two of them name the form v0.2, which is commit 3283f8a of the specification. */
 const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
   { spec: 'incrementalSpec=v0.2', form: 'v0.2' },
   { spec: 'incrementalDeliverySpec=3283f8a', form: 'v0.2' },

@@ -9,9 +9,7 @@ interface Framing {
   readonly start: string;
   of(json: string): string;
   readonly end: string;
-  /**
-   * Bytes to send while no result is ready, so that no proxy closes the connection; null if none are sent.
-   */
+  /** Bytes to send while no result is ready, so that no proxy closes the connection; null if none are sent. */
   readonly ping: string | null;
 }
 

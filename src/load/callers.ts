@@ -4,10 +4,7 @@ import { hash } from 'node:crypto';
 export interface Identity {
   /** A name that is different for each caller, and for each way in which a caller is identified. */
   readonly name: string;
-  /**
-   * For a verified caller, the same name; otherwise the name of the network address that sent the
-   * credentials.
-   */
+  /** For a verified caller, the same name; otherwise the name of the network address that sent the credentials. */
   readonly group: string;
 }
 

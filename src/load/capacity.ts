@@ -10,9 +10,7 @@ export type Resource = Counted | 'sockets' | 'connections';
 export const valueBytes = 128;
 /** The memory of a parsed bank answer, as a multiple of its bytes: 1.7 for usual records, and 4.5 for the shortest. */
 export const parsedTimes = 5;
-/**
- * The memory of a waiting request or answer in addition to its bytes: its objects, and what its connection uses.
- */
+/** The memory of a waiting request or answer in addition to its bytes: its objects, and what its connection uses. */
 export const overheadBytes = 2048;
 /**
  * `reserve`: the part of each total that is reserved for small callers. `little`: the part of its cap up to which a

@@ -73,10 +73,7 @@ export class Slices {
     return new Promise<void>((resolve) => this.#waitingCaller(caller).beginnings.push(resolve)).then(work);
   }
 
-  /**
-   * Runs work of an operation that has begun: at once, or in the caller's next slice. Errors: those of the
-   * work.
-   */
+  /** Runs work of an operation that has begun: at once, or in the caller's next slice. Errors: those of the work. */
   run<Result>(operation: SlicedOperation, work: () => Result | Promise<Result>): Result | Promise<Result> {
     return this.hasTime ? work() : this.wait(operation).then(work);
   }
@@ -120,9 +117,7 @@ export class Slices {
     this.#serve();
   };
 
-  /**
-   * Serves waiting work: one piece in each iteration, however long it takes, and more while the slice lasts.
-   */
+  /** Serves waiting work: one piece in each iteration, however long it takes, and more while the slice lasts. */
   #serve(): void {
     const own = this.#least();
     if (own === null) return;

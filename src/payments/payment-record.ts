@@ -247,10 +247,7 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   };
 }
 
-/**
- * All texts of a request. A bank may repeat them, so none of them counts as an id that it gave to the
- * payment.
- */
+/** All texts of a request. A bank may repeat them, so none of them counts as an id that it gave to the payment. */
 export function textsOf({
   ids,
   body,

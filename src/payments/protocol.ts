@@ -55,10 +55,7 @@ const leaseEnded = {
     'The payment may have been sent: bankql recorded that it was about to send it, and not how that ended.',
 } as const;
 
-/**
- * The outcome of an attempt whose record was lost. The process that made the attempt may still know how it
- * ended.
- */
+/** The outcome of an attempt whose record was lost. The process that made the attempt may still know how it ended. */
 export const recordLost = {
   ...leaseEnded,
   message: 'The payment may have been executed: its record was lost, and only a log names it.',

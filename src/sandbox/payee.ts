@@ -35,8 +35,7 @@ function counterpartyPayee(database: Database, payerId: string, named: string): 
   const found = otherAccounts(database, payerId).get(named) ?? findByNumber(database, payerId, named);
   if (!found) return null;
   const id = found.id ?? named;
-  // A payment to an account of this bank is internal, whether an id, an IBAN or a counterparty names the
-  // account.
+  // A payment to an account of this bank is internal, whether an id, an IBAN or a counterparty names the account.
   return { id, outside: accounts(database).get(id) ? null : found };
 }
 

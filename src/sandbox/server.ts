@@ -55,10 +55,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 type Row = (typeof operations)[keyof typeof operations];
 type Ids = Readonly<Record<string, string>>;
 
-/**
- * The operations' paths. Paths with fewer ids come first, because `{scope}` would also match
- * `other_accounts`.
- */
+/** The operations' paths. Paths with fewer ids come first, because `{scope}` would also match `other_accounts`. */
 const routes = Object.values(operations)
   .map((row) => ({ row, path: new RegExp(`^${row.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`) }))
   .sort((one, other) => one.row.path.split('{').length - other.row.path.split('{').length);

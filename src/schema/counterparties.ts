@@ -80,8 +80,7 @@ export function loadOtherAccounts(
 
 /** Selects the entries whose holder's name or IBAN contains a folded text. */
 function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
-  // A text of only white space must find no IBAN: trimmed, it is empty, and every IBAN contains the empty
-  // text.
+  // A text of only white space must find no IBAN: trimmed, it is empty, and every IBAN contains the empty text.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
     (isObject(holder) && containsFolded(holder.name, text)) ||

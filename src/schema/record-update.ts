@@ -22,10 +22,7 @@ export type Ids = Readonly<Record<string, string>>;
 
 /** The result of a write: the ids of the record, and the record if the bank's answer shows it. */
 export interface Written {
-  /**
-   * Null if the bank's answer does not show the record, and the record cannot be read because its id is
-   * unknown.
-   */
+  /** Null if the bank's answer does not show the record, and the record cannot be read because its id is unknown. */
   readonly ids: object | null;
   readonly record: unknown;
   readonly trackId: string;
@@ -143,10 +140,7 @@ function checkVersion(record: Values, { ref, write, input: { ifVersion } }: Reco
   );
 }
 
-/**
- * The error BAD_USER_INPUT for a member that the write requires, but neither the changes nor the record
- * contain.
- */
+/** The error BAD_USER_INPUT for a member that the write requires, but neither the changes nor the record contain. */
 function missing(path: string, { ref, write, input }: RecordUpdate): BankqlError {
   const cleared = clearedBy(ref.shape, input.changes, path.split('.'));
   if (cleared === null)

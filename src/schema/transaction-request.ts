@@ -25,8 +25,7 @@ builder.bankNode(TransactionRequest, {
     from: t.field({
       type: AccountRef,
       description: 'The account that pays; null if the bank does not say.',
-      // `accountId` is left out so that `counterparty` is null, because the payer is not its own
-      // counterparty.
+      // `accountId` is left out so that `counterparty` is null, because the payer is not its own counterparty.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
     }),
     to: t.field({

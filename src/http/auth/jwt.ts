@@ -157,8 +157,7 @@ export function authenticateByToken(
           error.retryAfter,
         );
       const reason = refusalMessage(error);
-      // Other characters are replaced: RFC 6750 does not allow them, but the name of a claim may contain
-      // them.
+      // Other characters are replaced: RFC 6750 does not allow them, but the name of a claim may contain them.
       const description = reason.replaceAll(/[^ !#-[\]-~]/g, '?');
       throw unauthenticated(reason, [
         'error="invalid_token"',
@@ -255,9 +254,7 @@ function refusalMessage(error: unknown): string {
   return 'The bearer token is not accepted.';
 }
 
-/**
- * A claim as text. An integer becomes its digits, if a double holds all of them. Undefined for any other value.
- */
+/** A claim as text. An integer becomes its digits, if a double holds all of them. Undefined for any other value. */
 function claimText(payload: JWTPayload, name: string): string | undefined {
   const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined;

@@ -21,10 +21,7 @@ export interface Sent
   readonly others: readonly string[];
 }
 
-/**
- * A text or a number. `true` and `false` have no meaning here, because banks use both for success and for
- * failure.
- */
+/** A text or a number. `true` and `false` have no meaning here, because banks use both for success and for failure. */
 export const scalarOf = (value: unknown): string | null =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : null;
 export const isEmptyText = (value: unknown): boolean => value == null || scalarOf(value) === '';

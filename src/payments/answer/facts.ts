@@ -102,9 +102,7 @@ export const meaningsIn = (facts: readonly Fact[], about: About): (Meaning | nul
 type Rule = (value: unknown, about: About) => boolean;
 
 const isRecord: Rule = (value) => isObject(value);
-/**
- * Accepts a free text of the bank if the answer has a status, and if the text says nothing about the outcome.
- */
+/** Accepts a free text of the bank if the answer has a status, and if the text says nothing about the outcome. */
 const isFreeText: Rule = (value, about) => {
   if (about.stated === null) return false;
   const text = scalarOf(value);

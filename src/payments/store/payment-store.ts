@@ -18,10 +18,7 @@ interface PaymentStoreOptions {
   readonly driver: StoreDriver;
   /** The time for which a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  /**
-   * After the start and after a step of the database's clock, no record expires for this time (default: an
-   * hour).
-   */
+  /** After the start and after a step of the database's clock, no record expires for this time (default: an hour). */
   readonly expiryPauseMs?: number;
   /**
    * Whether nothing is written (default: false). A change that is due, such as the end of a lease, then appears only
@@ -35,9 +32,7 @@ interface PaymentStoreOptions {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/**
- * If the database's time changes by more than this relative to the time that passed here, its clock was set.
- */
+/** If the database's time changes by more than this relative to the time that passed here, its clock was set. */
 const maxDifferenceMs = 60_000;
 /** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;

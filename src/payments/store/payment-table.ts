@@ -67,10 +67,7 @@ export interface Dialect {
 export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
-/**
- * The columns of StoredRow: all of them. If the JSON is damaged, the other columns still describe the
- * payment.
- */
+/** The columns of StoredRow: all of them. If the JSON is damaged, the other columns still describe the payment. */
 const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
 
 /** The number of the first parameter that an INSERT does not use. */
@@ -131,10 +128,7 @@ interface Sql {
   readonly values: readonly (string | number)[];
 }
 
-/**
- * The highest character: every id that begins with a prefix sorts before the prefix followed by this
- * character.
- */
+/** The highest character: every id that begins with a prefix sorts before the prefix followed by this character. */
 const last = '\u{10FFFF}';
 
 /** Whether the query has a condition that only few rows can meet. */

@@ -42,9 +42,7 @@ export class UnwrittenOutcomes {
     return this.#kept.size;
   }
 
-  /**
-   * The number of unwritten outcomes of stored payments. The other outcomes say that nothing was executed.
-   */
+  /** The number of unwritten outcomes of stored payments. The other outcomes say that nothing was executed. */
   get records(): number {
     return [...this.#kept.values()].filter(({ record }) => record !== null).length;
   }

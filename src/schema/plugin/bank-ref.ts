@@ -25,9 +25,7 @@ interface ListOptions<T extends BankTypes> {
   readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
   /** The key of the list; by default the record's key without its own id. */
   readonly key?: readonly KeyPart[];
-  /**
-   * The ids of an entry, if not only its own id but also others may differ from the list's. They are checked.
-   */
+  /** The ids of an entry, if not only its own id but also others may differ from the list's. They are checked. */
   readonly idsIn?: (
     list: readonly T['Item'][],
     ids: T['ListIds'],

@@ -137,10 +137,7 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   });
 }
 
-/**
- * A list; the bank may have written its only entry instead of the list. Errors: the BANK_BAD_RESPONSE in its
- * place.
- */
+/** A list; the bank may have written its only entry instead of the list. Errors: the BANK_BAD_RESPONSE in its place. */
 export function listOf<T>(value: T | readonly T[] | null | undefined): readonly T[] | null {
   const list = unwrap(value) ?? null;
   return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];

@@ -14,18 +14,13 @@ import { getOrMake } from '../../get-or-make.ts';
 import type { Context, ResolverContext } from '../context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 
-/**
- * Finds out what the selected fields of a linked object need, and which of them need not wait for its record.
- */
+/** Finds out what the selected fields of a linked object need, and which of them need not wait for its record. */
 
 /** What a selection on a linked object needs. */
 export interface Needs {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
-  /**
-   * Whether only deferred fields need the record. If so, the other fields are delivered before the record is
-   * read.
-   */
+  /** Whether only deferred fields need the record. If so, the other fields are delivered before the record is read. */
   readonly isLate: boolean;
   /**
    * Resolves the fields that need only the ids, before the record is read. Shape: their results by their fields; null if there

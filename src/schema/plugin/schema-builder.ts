@@ -12,10 +12,7 @@ import { fieldOptions, follow } from './link.ts';
 
 export interface BankNodeOptions<Fields> {
   readonly fields?: Fields;
-  /**
-   * A clause for descriptions that says what the parent record is to the record; by default `to which it
-   * belongs`.
-   */
+  /** A clause for descriptions that says what the parent record is to the record; by default `to which it belongs`. */
   readonly through?: string;
   /** The names of fields that the type lacks: of the record's fields, its ids, or `version`. */
   readonly omit?: readonly string[];

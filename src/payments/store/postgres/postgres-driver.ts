@@ -339,8 +339,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       return rowCount === 1;
     },
     async compareAndSet(id, version, change) {
-      // The row stops being the witness before it is deleted, so that no other call looks for it in the
-      // meantime.
+      // The row stops being the witness before it is deleted, so that no other call looks for it in the meantime.
       if (change === null) witnesses.drop(id);
       const { rowCount } = await call(payments, () => statements.change(id, version, change));
       if (rowCount !== 1) return false;
@@ -384,9 +383,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/**
- * The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if none did.
- */
+/** The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if none did. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**

@@ -181,9 +181,7 @@ const serverRow = z.object({
 const storeRow = serverRow.extend({
   id: z.string(),
   secret: z.string(),
-  /**
-   * Why records are missing, if a process has noticed it; null again once an operator has accepted the loss.
-   */
+  /** Why records are missing, if a process has noticed it; null again once an operator has accepted the loss. */
   loss: z.string().nullable(),
   loss_accepted_by: z.string().nullable(),
   /** The last time at which an operator accepted a server that may lack records. */

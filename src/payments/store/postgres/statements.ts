@@ -33,10 +33,7 @@ const purgeBatch = 500;
 const storable = (values: readonly (string | number | null)[]) =>
   values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value));
 
-/**
- * With these settings, a statement that was prepared while the table was empty will still use the indexes
- * later.
- */
+/** With these settings, a statement that was prepared while the table was empty will still use the indexes later. */
 export const plannedOnce = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
