@@ -4,7 +4,7 @@ import { parseWithin } from '../src/graphql/document-size.ts';
 import { transactionIdsOf } from '../src/schema/request-search.ts';
 import { startBankqlFixture } from './support/bankql-fixture.ts';
 
-/** If others choose the length of a text, the time for it grows at most linearly with the length. */
+/** The time for a text whose length others choose grows at most linearly with this length. */
 
 describe('an error of the bank', () => {
   const response = (length: number) => ({

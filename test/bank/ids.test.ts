@@ -15,7 +15,7 @@ const places = Object.values(operations).flatMap(({ id, path }) =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ id, name })),
 );
 
-/** The request line with another segment in one place. The sample's own line shows where the segments are. */
+/** The request line with one segment replaced. The sample's own line shows where the segments are. */
 function lineWith({ operation, ids, line }: SampleCall, name: string, segment: string): string {
   const index = operation.path.split('/').indexOf(`{${name}}`);
   const segments = line.split('/');

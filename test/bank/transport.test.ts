@@ -42,7 +42,7 @@ describe('the start of a request and its end exclude each other', () => {
       paymentTimeoutMs: 60_000,
     });
     const call = sample.run(client).catch((error: unknown) => error);
-    // The timer of the deadline is late, so the clock decides.
+    // The timer of the deadline is late, so the deadline is determined by the clock.
     letPass(60_001);
     const failure = await call;
     const { cause } = failure as Error;

@@ -99,7 +99,7 @@ describe.each([
       pending: [{ id: '0', path: ['bank', 'account'], label: 'slow' }],
       hasNext: true,
     });
-    // The calls are made at the same time nevertheless.
+    // Although the results come one after the other, the calls are made at the same time.
     await expect.poll(() => fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
     slow.release();
     expect(await reading.next()).toEqual({

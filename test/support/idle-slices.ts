@@ -5,7 +5,7 @@ import { turns } from './waits.ts';
 /** Resolves when no work of the caller `nobody` waits in `slices`. Only then may a test set the clock back. */
 export async function idleSlices(): Promise<void> {
   while (slices.hasTime);
-  // The operation that comes last is served last.
+  // This operation comes last, so it is served last.
   await slices.wait({ caller: nobody });
   await turns();
 }

@@ -162,7 +162,7 @@ export const updateCases: readonly UpdateCase[] = [
   },
 ];
 
-/** The numbers of a value in the form in which sentJson returns those of a body. */
+/** A value with its numbers in the form in which sentJson returns them. */
 export const numbered = (value: object): unknown => sentJson({ body: JSON.stringify(value) } as never);
 
 export const update = (it: UpdateCase, changes: string, selection = 'trackId', ifVersion?: string) =>

@@ -9,7 +9,7 @@ import { retentionMs } from '../store-conformance.ts';
 
 type Server = Pick<TestPostgres, 'address'>;
 
-/** A driver that waits for the server for any length of time. */
+/** A driver without time limits for the server. */
 export const connectDriver = ({ address }: Server, change: Partial<PostgresDriverOptions> = {}) =>
   createPostgresDriver({
     address: { ...address, connectionTimeoutMillis: change.statementTimeoutMs ?? 60_000 },
