@@ -59,7 +59,7 @@ export interface CallOptions extends Pick<YogaOptions, 'payments'> {
 /** The name under which the client's next call contains the answer to the question. */
 const asked = 'confirmation';
 
-/** The parts of a message that answer a question. */
+/** A message's answers to a question, and the question's state. */
 type Answers = Pick<ServerContext['mcpReq'], 'inputResponses' | 'requestState'>;
 
 /**

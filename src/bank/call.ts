@@ -337,7 +337,7 @@ export class Call<T extends Operation = Operation>
     return new TransportFailure(reason, this.#isSent, message, cause);
   }
 
-  /** The end of an attempt. */
+  /** Ends an attempt: updates the breaker and the retry budget, reports the attempt, and retries or ends the call. */
   #end(result: HttpResult, now = performance.now()): void {
     this.#hasEnded = true;
     const { breaker, operation } = this.target;

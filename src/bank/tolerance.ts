@@ -100,7 +100,7 @@ const isList = (value: unknown): value is unknown[] =>
 const wrapped = (operation: Operation, json: unknown): unknown[] =>
   isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
 
-/** The keys of an answer that are the operation's resource in any spelling, such as `other_accounts`. */
+/** Those keys of an answer that spell the operation's resource in any way, such as `other_accounts`. */
 export function envelopeNames({ resource }: Operation, json: object): readonly string[] {
   const name = inCamelCase(resource);
   const names = [name, `${name}s`, `${name}es`];
@@ -168,7 +168,7 @@ function isNothing(value: unknown, depth = 0): boolean {
 
 const noError = /^\s*(0+|false|none|null)\s*$/i;
 
-/** The texts of an answer that describe an error, including texts nested in the error. */
+/** An answer's texts about an error, including texts nested in the error. */
 export function errorWords(answer: object, depth = 0): string {
   const words = Object.entries(answer)
     .flatMap(([name, member]) => {

@@ -46,7 +46,7 @@ export interface CliCommand<O extends CliOptions = CliOptions> {
   run(context: CliContext, given: Given<O>): Promise<Service | number>;
 }
 
-/** The parts of the process that a command receives. */
+/** What a command receives of the process. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The file of each variable that came from a file: see resolveEnvironment. */

@@ -246,7 +246,7 @@ export const proxyAddress = httpAddress(proxyRemedy)
 const keysRemedy =
   'give an https address without credentials, such as https://login.example/.well-known/jwks.json.';
 
-/** The address of public keys: https, or on loopback. */
+/** The address of public keys, which must be https unless it is on loopback. */
 export const keysAddress = httpAddress(keysRemedy)
   .refine((text) => {
     const url = new URL(text);

@@ -21,15 +21,15 @@ export const changesNothing = (changes: unknown): boolean =>
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Creates the error for a required member of the body that is missing in the record and in the changes. */
+/** Creates the error for a member that the body requires, and that is missing in the record and in the changes. */
 type Missing = (path: string) => Error;
 
 /**
  * The request body that writes a record back with changes.
  *
- * The body contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the record
- * was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the body's shape does
- * not have are dropped, since requests may not contain them. The record must match its own shape.
+ * The body contains those members of the record that the bank accepts, as they were read: numbers keep their digits if the
+ * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the body's shape
+ * does not have are dropped, since requests may not contain them. The record must match its own shape.
  * Errors: the error of `missing`.
  */
 export function updatedBody<T extends z.ZodObject>(

@@ -8,7 +8,7 @@ export interface AnswerLimits {
   readonly bytes: number;
 }
 
-/** Counts the values of all answers of the process that are being built. */
+/** Counts the values of all answers that the process is building. */
 interface ValueHolder {
   /** Takes more values for this answer. Returns false if its caller may have no more. */
   takeValues(count: number): boolean;

@@ -279,7 +279,7 @@ export class FieldPlan extends ValuePlan {
   readonly constant: string | undefined;
   /** The property that the resolver reads; null if the resolver does anything else. */
   readonly property: string | null;
-  /** The member of the object that has the property; null if the object itself has it. */
+  /** The object's member in which the property is; null if it is in the object itself. */
   readonly holder: string | null;
   readonly resolve: GraphQLFieldResolver<unknown, unknown>;
   /** Whether the resolver may read its `info`. */

@@ -52,10 +52,7 @@ export class DeferredFragment extends PendingRoot {
   readonly source: unknown;
   /** The object to which the fragment belongs. */
   readonly container: PendingValue;
-  /**
-   * The data of the answer and of outer fragments. It has those fields of the fragment that are delivered
-   * elsewhere.
-   */
+  /** The object's data in the answer and in outer fragments: the fields of this fragment that are delivered there. */
   readonly known: readonly Data[];
   id = '';
   /** The fragment's fields, once it is complete. */

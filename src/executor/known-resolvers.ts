@@ -5,7 +5,7 @@
 interface KnownResolver {
   /** The property that the resolver reads, if it does nothing else: the executor then reads it itself. */
   readonly property?: string;
-  /** The member of the source that has the property; null if the source itself has it. */
+  /** The source's member in which the property is; null if it is in the source itself. */
   readonly holder?: string | null;
   /** Whether the resolver uses only its source, so that no `info` is made for it. */
   readonly usesOnlySource?: true;

@@ -210,7 +210,7 @@ export class ExecutableOperation {
     return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
   }
 
-  /** The coordinates of the deprecated parts of a schema that the operation or its fragments use. */
+  /** The coordinates of those deprecated parts of a schema that the operation or its fragments use. */
   deprecatedIn(schema: GraphQLSchema): readonly string[] {
     return getOrMake(this.#deprecated, schema, () => {
       const document = separateOperations(this.#document.node)[this.#node.name?.value ?? ''];

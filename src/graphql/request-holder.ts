@@ -18,7 +18,7 @@ export class RequestHolder implements Holder {
   values = 0;
   unread = 0;
   isMutation = false;
-  /** Bytes of the answer that are written but not sent yet, before the answer is complete. */
+  /** While the answer is incomplete: the number of its bytes that are written and not sent yet. */
   written = 0;
   /** Whether the client has disconnected, so that work for the request can stop. */
   isAbandoned = false;

@@ -86,7 +86,7 @@ export function boundedResult(
   operation: OperationContext,
 ): ExecutionResult | Promise<ExecutionResult> {
   const { budget } = operation;
-  // The answer of an operation that was refused or exceeded its limits is short.
+  // If an operation was refused or exceeded its limits, its answer is short.
   if (!operation.hasBegun || budget.exceeded !== null) return result;
   const isLong = budget.values > manyValues || budget.bytes > manyBytes;
   return isLong ? serialize(result, operation) : new BoundedResult(result, operation);

@@ -171,7 +171,7 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 /**
  * A response that announces correctly whether its connection ends. If it is sent before the body was read completely, the rest
  * of the body is dropped, and the connection is kept: `checkRequest` has checked the body's length. If the body is chunked, or
- * the client awaits a 100, its end is not known: the connection then closes, and the response announces this.
+ * the client awaits a 100, bankql cannot tell where the body ends: the connection is closed, and the response announces this.
  */
 export class ConnectionAwareResponse extends ServerResponse {
   /** The resources that the request holds; null if the connection was closed before the request arrived. */

@@ -12,7 +12,7 @@ export interface Head extends Pick<IncomingMessage, 'method' | 'url' | 'headers'
   readonly baseUrl?: string;
 }
 
-/** The parts of a request that identify the caller. */
+/** Those parts of a request that identify the caller. */
 export type IncomingHead = Pick<Head, 'url' | 'rawHeaders'>;
 
 /** The values of a header, one for each occurrence; `name` in lower case. */

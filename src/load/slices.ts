@@ -13,7 +13,7 @@ const sliceMs = 10;
  */
 const iterationsBetween = 16;
 
-/** An operation that has begun. Each operation has an object of its own. */
+/** Identifies an operation that has begun: each operation has its own object. */
 export interface SlicedOperation {
   readonly caller: Caller;
 }
@@ -138,7 +138,7 @@ export class Slices {
     else this.#pause = { left: iterationsBetween, since: this.#now() };
   };
 
-  /** Adds the time of the work that was served last to its caller's virtual time. */
+  /** Charges the work that was served last: adds its time to its caller's virtual time. */
   #charge(): void {
     const own = this.#served;
     if (own === null) return;

@@ -115,7 +115,10 @@ export class BankSession implements LoaderSession {
     this.bank.noteDrift(drift);
   }
 
-  /** Called before a payment. Errors: CALL_BUDGET_EXCEEDED if the operation has made all its calls; do not send the payment then. */
+  /**
+   * Called before a payment. Errors: CALL_BUDGET_EXCEEDED if the operation has made all its calls; the payment must not be
+   * sent.
+   */
   checkPayment(operation: Operation): void {
     const { restCalls } = this.#limits;
     if (this.#calls >= restCalls)

@@ -36,7 +36,7 @@ export const builder = new SchemaBuilder<{
   },
 });
 
-/** Pothos' types with those of this schema. */
+/** The TypeScript types of this schema, in the form that Pothos' functions need. */
 export type Types = (typeof builder)['$inferSchemaTypes'];
 export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;

@@ -99,7 +99,7 @@ function otherId(record: Values, { ref, ids }: RecordUpdate): string | null {
  * Refuses a record that must not be written back. Some banks accept other ids in paths: a read shows such a record under the
  * requested id, but a write would contain the record's own id. And because all members are optional, an answer may be no record
  * at all, but an error with status 200.
- * Errors: BANK_BAD_RESPONSE, also if any part of the record breaks the contract.
+ * Errors: BANK_BAD_RESPONSE for such a record, and if any part of the record breaks the contract.
  */
 function checkRecord(record: Values, update: RecordUpdate): void {
   const { ref, write } = update;
@@ -154,7 +154,7 @@ function missing(path: string, { ref, write, input }: RecordUpdate): BankqlError
   );
 }
 
-/** The members of a record that no request may contain. */
+/** Those members of a record that no request may contain. */
 const readOnlyMembers = ({ shape }: AnyBankRef, record: Values): object =>
   Object.fromEntries(
     recordFields(shape).flatMap(({ rest, readOnly }) => (readOnly ? [[rest, record[rest]]] : [])),

@@ -34,7 +34,7 @@ interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutatio
 
 interface Update<T extends BankTypes, Write extends WriteOperation> extends Mutation {
   readonly description?: string;
-  /** The part of the record that can be changed; by default the whole record. */
+  /** The member to which changes are limited; by default, the whole record can be changed. */
   readonly part?: string;
   /** Makes the body's changes, given the input's changes and the record that was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (

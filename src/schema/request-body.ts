@@ -19,7 +19,7 @@ import { notGlobalId } from './plugin/global-id.ts';
 export const toBody = <T extends z.ZodObject>(record: T, input: Values, path = ''): Body<T> =>
   membersOf(record, input, path, false) as Body<T>;
 
-/** The changes of a body that an input's `changes` make: undefined keeps a member, null clears it. */
+/** Converts an input's `changes` to changes of a body: undefined keeps a member, null clears it. */
 export const toChanges = <T extends z.ZodObject>(record: T, changes: Values): Changes<Body<T>> =>
   membersOf(record, changes, 'changes.', true) as Changes<Body<T>>;
 
@@ -79,7 +79,7 @@ export function clearedBy(
   return path && `${name}.${path}`;
 }
 
-/** The members of an input that are present: an explicit null counts as absent. */
+/** The present members of an input: an explicit null counts as absent. */
 export function omitNullish<T extends object>(input: T) {
   const present: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) if (value != null) present[name] = value;

@@ -20,7 +20,7 @@ import {
 import { letPass } from '../support/let-pass.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-/** Longer than any test, so that a breaker stays open until the test changes the clock. */
+/** This is longer than any test, so that a breaker stays open until the test changes the clock. */
 const openMs = 60_000;
 /** The minimum number of calls that can open a breaker. */
 const least = 20;

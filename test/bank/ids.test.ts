@@ -145,7 +145,7 @@ describe('the key of a read', () => {
   });
   type Read = typeof read extends fc.Arbitrary<infer T> ? T : never;
 
-  /** The ids of the path, in the order of their names in it. */
+  /** The ids of a path, in the order in which the path contains their names. */
   const ownIds = ({ operation, ids }: Read) =>
     idsIn(operation.path, operation.path).map(([name]) => [name, Reflect.get(ids, ownName(name))]);
   const identityOf = (one: Read) =>

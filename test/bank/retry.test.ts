@@ -20,7 +20,7 @@ import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 
 const retrying = { retryShare: 0.1, timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
-/** Longer than the wait before a second attempt. */
+/** A time that is longer than the wait before a second attempt. */
 const longestWaitMs = 120;
 const reads = [
   ['a GET', sampleCalls.getCustomer],

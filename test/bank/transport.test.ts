@@ -353,7 +353,7 @@ describe('the wait for a connection', () => {
   const payment = sampleCalls.postMakeTransaction;
   const one = { connections: 1, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
 
-  /** Keeps incoming requests, so that the test answers them. */
+  /** Keeps incoming requests, so that the test can answer them. */
   function holding(bank: FaultyBank) {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));

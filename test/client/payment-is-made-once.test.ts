@@ -42,7 +42,7 @@ const refusal = { status: 422, body: { message: 'Insufficient funds' } };
 
 let fixture: ServerFixture;
 beforeAll(async () => {
-  // Long enough that the bank's answers are in time on a busy machine.
+  // The time limit is so long that the bank's answers are in time even on a busy machine.
   const milliseconds = 60_000;
   fixture = await startServerFixture({
     bankOptions: {

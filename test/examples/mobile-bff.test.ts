@@ -55,7 +55,7 @@ describe('examples/mobile-bff', () => {
         ...settings,
         IDENTITY_JWKS_URL: `${issuer}keys`,
         IDENTITY_ISSUER: issuer,
-        // Shorter than in a real app, so that the test waits less.
+        // The period is shorter than in a real app, so that the test waits less.
         RATE_LIMIT: '10/5',
         CORS_ORIGINS: new URL(issuer).origin,
       }),

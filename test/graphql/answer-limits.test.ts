@@ -185,7 +185,7 @@ describe('what a mutation did is told where its answer is too large', () => {
 describe('errors', () => {
   const account = (index: number) =>
     encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner']));
-  /** Seven fields of an account that fail without a call. */
+  /** Seven account fields that fail without a call. */
   const failing = times(7, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
 
   test('are 100 at most, and a last one says how many were left out', async () => {

@@ -48,7 +48,7 @@ const accountCall = 'GET /v1/api/banks/BANK/accounts/a/owner/views';
 const othersCall = 'GET /v1/api/banks/BANK/accounts/a/owner/other_accounts';
 const others = { other_accounts: ['x', 'y', 'z'].map((id) => ({ id, holder: { name: `Holder ${id}` } })) };
 
-/** An answer of the bank that waits until it is released. */
+/** A bank's answer that waits until the test releases it. */
 function held(reply: Reply) {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   return { answer: () => promise, release: () => resolve(reply) };

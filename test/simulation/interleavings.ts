@@ -92,7 +92,7 @@ interface World {
   readonly processes: readonly Process[];
   /** Insertions on their way to the store. */
   readonly inserts: readonly { readonly attempt: string; readonly leaseUntil: number }[];
-  /** Insertions that the store has answered, with the record that was there. */
+  /** Insertions that the store has answered, each with the record that already had the key. */
   readonly answers: readonly { readonly attempt: string; readonly found: Seen | 'stored' }[];
   /** Requests on their way to the bank, and its answers. */
   readonly requests: readonly { readonly attempt: string; readonly until: number }[];

@@ -167,7 +167,7 @@ const standby: StateKind = {
   },
 };
 
-/** For `check:payments`. A failover takes seconds. */
+/** Only `check:payments` uses this state, because a failover takes seconds. */
 export const postgresStates: readonly StateKind[] = hasPostgres
   ? [{ ...postgres, ways: [...postgres.ways, 'cut off', 'read-only'] }, standby]
   : [];

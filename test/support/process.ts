@@ -63,7 +63,7 @@ export function launch(environment: Readonly<Record<string, string>>, args: read
   return { child, ended, output: () => output };
 }
 
-/** The stores that this file has made. */
+/** The addresses of the stores that have been created in this test file. */
 const made = new Set<string>();
 
 /**

@@ -50,7 +50,7 @@ export function isSame(value: unknown, own: string | null, read: Read): boolean 
   return text !== null && read(text) !== null && read(text) === read(own);
 }
 
-/** The maximum length of an id, because the record cannot store longer ones. */
+/** The maximum length of an id. A record cannot store a longer one. */
 const maxReceipt = 4000;
 /** The names of HTTP statuses that mean no success, such as `BAD_REQUEST`. */
 const errorNames: ReadonlySet<string> = new Set(

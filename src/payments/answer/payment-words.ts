@@ -203,7 +203,7 @@ const neutralTexts =
 const withoutFillers = (text: string): string =>
   text.replaceAll(/[_-]/g, ' ').replaceAll(/\b(?:a|an|the|is|are|has been|have been)\b/gi, '');
 
-/** The maximum length of a text that is compared with the phrases. */
+/** The maximum length of a text that may be a reason. Longer texts are not compared with the phrases. */
 const maxText = 1000;
 
 /**

@@ -57,7 +57,7 @@ export class WriteUncertain extends StoreUnavailable {}
 
 /** The columns that the protocol changes. */
 export interface RowChange {
-  /** Differs for each write, so that two writes of one row are never confused. */
+  /** A different text for each write, so that two writes of one row are never confused. */
   readonly version: string;
   readonly state: PaymentState;
   /** The record, and `awaited` (see HeldPayment), as JSON. The values of the columns for times replace those in the JSON. */

@@ -1,7 +1,7 @@
 import type { StoreDriver } from './driver.ts';
 import { StoreUnavailable } from './store.ts';
 
-/** The calls of a database that are timed. */
+/** The kinds of timed calls of a database. */
 export type StoreCall = Exclude<
   keyof StoreDriver,
   'secret' | 'loss' | 'uncertainMs' | 'acceptLoss' | 'close'

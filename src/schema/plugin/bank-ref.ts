@@ -58,7 +58,7 @@ function byLoader(operation: Operation): Load<object, never> {
   };
 }
 
-/** The record of a type that has no operation. */
+/** Gives an empty record, for a type without an operation. */
 const readNothing = async () => ({});
 
 // biome-ignore lint/suspicious/noExplicitAny: any types.
@@ -107,7 +107,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
    * as in its list.
    */
   readonly findsOthers: boolean;
-  /** The member of a record that contains its own id. */
+  /** The member of a record with the record's own id. */
   readonly #member: string | undefined;
 
   constructor(builder: PothosSchemaTypes.SchemaBuilder<S>, shape: z.ZodObject, options: RefOptions<T>) {
@@ -232,7 +232,10 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return name?.toWellFormed() ?? null;
   }
 
-  /** The entries of a list that have these ids; several if the bank repeats an id. `listIds`: the list's ids, if an entry has others. */
+  /**
+   * Those entries of a list that have these ids; several if the bank repeats an id. `listIds`: the list's own ids, if entries
+   * may have others.
+   */
   entriesWith(list: readonly T['Item'][], ids: object, listIds = ids): readonly T['Item'][] {
     const { idsIn } = this.list ?? {};
     const own = (ids as Values)[this.own] as string | null;

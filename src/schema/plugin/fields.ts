@@ -31,7 +31,7 @@ function descriptionOf({ description, notes = {} }: Field, place: Place): string
 /** The field that contains the record's own id; undefined if the record has no id. */
 export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
-/** The member of a parent that contains the record; null if the parent is the record. */
+/** The parent's member that contains the record; null if the parent is the record itself. */
 type Holder = 'record' | null;
 
 /** A node, or a part of a record. */
@@ -66,7 +66,7 @@ export function fieldsOf(
   return map;
 }
 
-/** The field for the bank's id of an entry that is looked up in a list. */
+/** The field for the bank's id of an entry, if entries are looked up in a list. */
 export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
   const own = ownIdIn(of);
   if (own === undefined) return {};
@@ -112,7 +112,7 @@ function textOf(value: unknown): string | null {
   return typeof text === 'string' ? text : null;
 }
 
-/** The parts of a text that is a list. Errors: the BANK_BAD_RESPONSE in its place. */
+/** Splits a text that is a list into its parts. Errors: the BANK_BAD_RESPONSE in place of the text. */
 const partsOfText = (parts: 'String' | 'ID', value: unknown): string[] | undefined =>
   textOf(value)
     // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
@@ -168,7 +168,7 @@ builderProto.bankObject = function bankObject<T extends z.ZodObject>(
   ) as ObjectRef<Types, unknown> as ObjectRef<Types, z.infer<T>>;
 };
 
-/** The names of the parts that contain the ids of the record to which they belong. */
+/** The names of those parts that contain the ids of the record to which they belong. */
 const placed = new Set<string>();
 
 builderProto.bankPart = function bankPart<T extends z.ZodObject>(

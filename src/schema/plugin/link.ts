@@ -31,7 +31,10 @@ import { findByContent, type Listed } from './list-item.ts';
  * that independent calls are made at the same time.
  */
 
-/** Pothos computes the type of a field's options from the kind of the field's parent, which a plugin does not know. */
+/**
+ * The type is `never`, which fits any options: Pothos computes their type from the kind of the field's parent, which a
+ * plugin does not know.
+ */
 export const fieldOptions = (options: object) => options as never;
 
 /** The names of the ids that come neither from the parent nor from an argument nor from a setting. */

@@ -8,7 +8,7 @@ export const start = Date.UTC(2026, 0, 15);
 export const lease = 120_000;
 const hour = 60 * 60 * 1000;
 
-/** A record at the beginning of a payment. */
+/** A record as it is stored for a new payment. */
 export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
   return {
     id: 'a'.repeat(64),

@@ -288,7 +288,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const searches = createPool(maxConnections.searches, {});
   const looks = createPool(maxConnections.looks, {});
 
-  /** Checks the server over a new connection: over an old one, a server in its place would not be noticed. */
+  /** Checks the server over a new connection, because only that leads to a server that has replaced it. */
   async function look(): Promise<void> {
     await connect(looks).then(
       ({ client }) => client.release(true),

@@ -172,7 +172,7 @@ export function openError(error: Error, address: PostgresAddress): Error {
 
 /** The identity of a server. The only row of bankql.store has the identity of the store's server. */
 const serverRow = z.object({
-  /** Differs in a new cluster. Null if the server does not show it, as with some hosted servers. */
+  /** Differs in a new cluster. Null if the server does not show it; some hosted servers do not. */
   system_identifier: z.string().nullable(),
   /** Increases when a standby is promoted. */
   timeline: z.number().nullable(),

@@ -45,7 +45,7 @@ export async function backupStore(path: string, target: string): Promise<z.infer
 
 /**
  * Gives the copy its name without replacing a file: `wx` fails if the file exists, which a rename alone would replace. A hard
- * link would need one step, but exFAT, SMB and FUSE have none.
+ * link would need only one step, but exFAT, SMB and FUSE have no hard links.
  */
 function putInPlace(draft: string, target: string): void {
   closeSync(openSync(target, 'wx', 0o600));

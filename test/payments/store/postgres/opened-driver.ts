@@ -30,7 +30,7 @@ export async function openDriver(
   return driver;
 }
 
-/** A row at the beginning of a payment. */
+/** A row as it is inserted for a new payment. */
 export const newRow = (id: string, change: Partial<NewRow> = {}): NewRow => ({
   id,
   version: 'v-1',
