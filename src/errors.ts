@@ -1,5 +1,5 @@
 /**
- * Who is at fault for an error. If the bank refuses a client's request, it is the client. `load`: bankql has too much to do.
+ * Who is at fault for an error: if the bank refuses a client's request, the client. `load`: bankql has too much to do.
  * Alerts use it, so that a faulty client raises no alert.
  */
 export type Fault = 'client' | 'bank' | 'bankql' | 'load';
@@ -58,8 +58,8 @@ export class StartError extends Error {
 }
 
 /**
- * For `.catch`: throws a StartError, which ends the start or the command. Its message is `words`, followed by the message of
- * the cause. A cause that is a StartError is thrown as it is.
+ * For `.catch`: throws a StartError, which ends the start or the command. Its message is `words` followed by the message of
+ * the cause. If the cause is a StartError, the cause itself is thrown.
  * Errors: StartError.
  */
 export const stopStart =
@@ -104,7 +104,10 @@ export interface ErrorDetails {
   readonly version?: string;
   /** The argument that is at fault, as a path into the input or the arguments. */
   readonly argument?: readonly string[];
-  /** The call was cancelled because nobody waits for it any more. It is not a failure of the bank, and nobody reads the error. */
+  /**
+   * Whether the call was cancelled because nobody waits for it any more. That is not a failure of the bank, and nobody reads
+   * the error.
+   */
   readonly isGivenUp?: true;
   /** The bank's own reason, if its body named one. */
   readonly bankCode?: string;
@@ -133,8 +136,8 @@ export class ExpectedError extends Error {
 }
 
 /**
- * A failure that is reported to the caller, with a stable code. Its message is public: it contains no secret, and nothing of the
- * bank's 5xx answers. Any other thrown value is reported as INTERNAL, without its message.
+ * A failure that is reported to the caller, with a stable code. Its message is public: it contains no secret, and nothing of
+ * the bank's 5xx answers. Any other thrown value is reported to the caller as INTERNAL, without its message.
  */
 export class BankqlError extends ExpectedError {
   override readonly name = 'BankqlError';

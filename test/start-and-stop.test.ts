@@ -21,7 +21,7 @@ const run = promisify(exec);
 const folder = testFolder();
 
 describe('started with nothing', () => {
-  // Started from the sources, as users do.
+  // bankql is started from the sources, as users start it.
   beforeAll(() => void vi.stubEnv('BANKQL_BUNDLE', undefined));
   afterAll(() => void vi.unstubAllEnvs());
 
@@ -97,7 +97,7 @@ test('a proxy that bankql does not use is named at the start', async () => {
 });
 
 describe('npm start', () => {
-  /** Started in its own process group, as supervisors do. */
+  /** The process has its own process group, as supervisors give it. */
   async function npmStart(environment: Readonly<Record<string, string>> = {}) {
     // bankql refuses unknown names with its prefixes.
     const { BANKQL_BUNDLE: _, ...own } = process.env;

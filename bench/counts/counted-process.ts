@@ -37,7 +37,9 @@ session.connect();
 
 /** Functions that are also counted separately: the file and the name of each. */
 const marked = {
-  /** PendingField objects: values of the answer that are pending or fail, and the `info` of resolvers that take it. */
+  /**
+   * PendingField objects: the answer's values that are pending or fail, and the `info` of the resolvers that take one.
+   */
   placeholders: [/\/src\/executor\//, 'PendingField'],
   /** Reads that no earlier read of the operation has answered. */
   loads: [/\/node_modules\/dataloader\//, 'load'],

@@ -9,7 +9,10 @@ import { medianOf, number, ratioOf, ratioSpread, type Spread, standing, table } 
 
 /** Writes docs/performance.md: two tables, and the goals. */
 
-/** The table of processor times divided by the limit's: a row for each contender, a column for each shape. */
+/**
+ * The table of processor times, divided by those of the contender `limit`: a row for each contender, a column
+ * for each shape.
+ */
 function ratios(measured: readonly Measured[]): string {
   const shapes = [...new Set(measured.map(({ shape }) => shape))];
   const rows = Array.from(

@@ -129,7 +129,7 @@ async function start(
     config.tools &&
     (await (await import('./agents.ts')).openTools(config, { serving, store, byToken, ...log }));
   signal?.throwIfAborted();
-  // No later step may wait: as soon as the server listens, it has requests, and a stop has to let them end.
+  // Nothing after this step may wait: once the server listens, it has requests, and a stop has to let them end.
   const server = await serve({ ...serving, tools: tools?.endpoint });
   closers.push((options) => server.close(options));
   telemetry.watchHeld(
@@ -268,7 +268,7 @@ async function openPayments(
   const store = await openStore(state.url, { ...state, ...observing }).catch(stopStart());
   closers.push(async () => {
     await store.close();
-    // Checked when the store is closed, because a write that was in progress may have succeeded until then.
+    // Checked only after the store is closed, because a write in progress may succeed until then.
     for (const lost of store.unconfirmed())
       lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
   });

@@ -9,7 +9,10 @@ import type { Values, VariableName } from './variables.ts';
 /** Reports a problem: the variable to change, the remedy, and the other variables involved. */
 type Refuse = (variable: VariableName, remedy: string, ...others: readonly VariableName[]) => void;
 
-/** The problems of values that contradict or require each other. `involved`: the variables that cause a problem. */
+/**
+ * Finds values that contradict each other, or that require a missing value. `involved`: the variables that cause a
+ * problem.
+ */
 export function contradictions(environment: Environment, values: Values) {
   const problems: { variable: string; value: string; remedy: string; involved: string[] }[] = [];
   const refuse: Refuse = (variable, remedy, ...others) => {
@@ -192,9 +195,9 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
-  // In production, a bank on loopback may be a sidecar or a tunnel to a real bank, and a missing store may mean that its volume
-  // is missing.
+  // In production, no store is made by default: a bank on loopback may be a tunnel to a real bank, and a new store in place of
+  // one whose volume is missing would send payments again.
   if (NODE_ENV === 'production') return null;
-  // For a bank on this machine, the start makes the store.
+  // For a bank on this machine, this store is the default, and the start creates it.
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
 }

@@ -240,7 +240,7 @@ export const secretVariables: readonly string[] = [
 ];
 export const fileEnding = '_FILE';
 
-/** The one place where texts become typed values: the format of each variable makes its value. */
+/** Converts texts to typed values: each variable's format makes its value. */
 export const valuesOf = z.object(variables);
 
 export type Values = Readonly<z.infer<typeof valuesOf>>;

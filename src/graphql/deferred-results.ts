@@ -56,7 +56,9 @@ async function* resultsOf(
     return json;
   }
 
-  /** Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory in which it can wait for its client. */
+  /**
+   * Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory to keep it until its client has read it.
+   */
   async function toSent(result: IncrementalResult): Promise<Payload> {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];

@@ -26,14 +26,14 @@ import { createValidation, type DocumentRules, parseDocument } from './validatio
 export class DocumentCacheStats {
   hits = 0;
   misses = 0;
-  /** The approximate memory of the documents that may be evicted. */
+  /** The approximate memory of the documents that may be evicted, in bytes. */
   bytes = 0;
 }
 
 export interface DocumentCacheOptions extends DocumentRules {
   /** The approximate memory for the documents that are not pinned, and their plans, in bytes. */
   readonly documentCacheBytes: number;
-  /** Checked documents by their texts, which are never evicted. */
+  /** Checked documents by their texts. They are never evicted. */
   readonly pinned?: ReadonlyMap<string, PersistedDocument> | undefined;
   /** Counts the results of look-ups. The statistics outlive each cache: a new manifest creates a new cache. */
   readonly documentStats?: DocumentCacheStats | undefined;
@@ -98,8 +98,8 @@ const fieldBytes = 1200;
 
 /**
  * Documents by their text, each parsed, validated and prepared once. Refused documents are kept too, so that the same text is
- * refused again at once. The memory of the documents and their plans, with fragments expanded, is bounded. A plan for a schema
- * that a plugin sets lives no longer than the schema.
+ * refused quickly the next time. The memory of the documents and their plans, with fragments expanded, is bounded. A plan for
+ * a schema that a plugin sets lives no longer than the schema.
  */
 export class Documents {
   readonly #options: DocumentCacheOptions;
@@ -134,7 +134,7 @@ export class Documents {
     return document;
   }
 
-  /** The parsed document of a syntax tree, which may be one that a plugin has changed. */
+  /** The parsed document for a syntax tree, which a plugin may have changed. */
   of(node: DocumentNode): ParsedDocument {
     return this.#parsed.get(node) ?? this.#keep(print(node), node, []);
   }
@@ -166,7 +166,7 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/** Whether a document may have @defer. A string or a comment that looks like it only costs time. */
+/** Whether a document may have @defer. It is no error if this is only in a string or a comment: it costs time. */
 const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
@@ -175,7 +175,7 @@ const maxNameLength = 100;
 /** An operation of a document. It is executed only with a schema in which the document is valid. */
 export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
-  /** The operation's name in the document, perhaps shortened; null if it has none. */
+  /** The operation's name in the document, shortened if it is long; null if it has none. */
   readonly name: string | null;
   /** The apps whose manifests contain the document. */
   readonly apps: readonly string[];
@@ -190,7 +190,7 @@ export class ExecutableOperation {
 
   constructor(document: ParsedDocument, node: OperationDefinitionNode) {
     this.kind = node.operation;
-    // A copy, because whatever keeps the name, such as a span, would otherwise keep the whole document in memory.
+    // The name is copied: otherwise, whatever keeps it, such as a span, would keep the whole document in memory.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
     this.apps = document.apps;
     this.documentHash = hash('sha256', document.text);
@@ -210,7 +210,7 @@ export class ExecutableOperation {
     return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
   }
 
-  /** The coordinates of the deprecated parts of a schema that the operation or its fragments use. */
+  /** The coordinates of those deprecated parts of a schema that the operation or its fragments use. */
   deprecatedIn(schema: GraphQLSchema): readonly string[] {
     return getOrMake(this.#deprecated, schema, () => {
       const document = separateOperations(this.#document.node)[this.#node.name?.value ?? ''];

@@ -14,8 +14,8 @@ import { boundedResult, type Result } from './result.ts';
 import { toViolations } from './validation.ts';
 
 /**
- * Yoga's context of an operation. All members of bankql are in one object under one name, because plugins may add any other name.
- * It is a type, not an interface, because yoga's contexts have an index signature.
+ * Yoga's context of an operation. All members of bankql are in one object under one name, because plugins may add any other
+ * name. It is a type and not an interface, because yoga's contexts have an index signature.
  */
 export type YogaContext = { readonly bankql: OperationContext };
 

@@ -51,7 +51,7 @@ export function createValidation({ introspection }: Pick<DocumentRules, 'introsp
     toViolations(validate(schema, document, rules, options).slice(0, maxViolations));
 }
 
-/** Violations with their codes. The same message at a second place is left out. */
+/** Violations with their codes. A message that repeats an earlier one is left out. */
 export const toViolations = (errors: readonly GraphQLError[]): readonly RequestError[] =>
   errors
     .filter(({ message }, index) => errors.findIndex((each) => each.message === message) === index)
@@ -133,7 +133,7 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
 }
 
 /**
- * When a field is delivered: with the first result; with the first result unless a condition excludes it; or perhaps later
+ * When a field is delivered: always with the first result; with it unless a condition excludes the field; or perhaps later
  * (@defer).
  */
 type Delivery = 'first' | 'conditional' | 'later';

@@ -6,7 +6,7 @@ import { queryOf } from './head.ts';
 /** The client disconnected before its request was complete. Nobody waits for an answer. */
 export class ClientDisconnected extends Error {}
 
-/** The error if the server in which bankql is mounted has read the body, and has not kept it. */
+/** The error if the host server, in which bankql is mounted, has read the body and not kept it. */
 export const bodyWasRead = new RequestError(
   'INTERNAL',
   'The body was read before bankql: pass it as `request.body`, or mount bankql before the parser.',
@@ -30,7 +30,7 @@ export async function readBody(
   // The body was read already; reading it again would never end.
   if (request.readableDidRead) throw bodyWasRead;
   // Node passes on a request before it has parsed the body. The body is nearly always in the same packet, and is then complete
-  // before this iteration of the event loop ends. Listening for its parts would add a quarter to a short request's time.
+  // before this iteration of the event loop ends. Listening for its parts would make a short request take a quarter longer.
   if (!request.complete) await new Promise(setImmediate);
   if (request.destroyed) throw new ClientDisconnected();
   if (!request.complete) {

@@ -77,8 +77,8 @@ class FetchExchange implements Exchange {
     const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
     const hasBody = this.#request.method !== 'HEAD' && status !== 204;
     if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
-    // Fetch's Response throws at some statuses, which a plugin may have chosen. The request then has no answer yet, and can
-    // still be refused.
+    // Fetch's Response throws at some statuses, which a plugin may have chosen. If it throws, the request has no answer
+    // yet, and can still be refused.
     const response = new Response(hasBody ? answer.body : null, { status, headers });
     this.state = 'answered';
     this.#resolve(response);

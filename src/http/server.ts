@@ -29,13 +29,15 @@ export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export interface ServerCloseOptions {
   /**
-   * Whether another process listens on the same port, so that /ready need not answer 503. Kept connections may then be used once
-   * more, so that none closes while a request is on its way.
+   * Whether another process listens on the same port. If so, /ready need not answer 503, and each kept connection may be used
+   * once more, so that none closes while a request is on its way.
    */
   readonly isReplaced?: boolean;
 }
 
-/** The time for which a kept connection may be used once more, in milliseconds. The answer has `Connection: close`. */
+/**
+ * The time for which a kept connection may be used once more, in milliseconds. The answer to that request closes it.
+ */
 const lastUseMs = 5000;
 
 /** The interval at which the log names an address with too many connections, in milliseconds. */

@@ -8,7 +8,8 @@ import { Customer } from './customer.ts';
 const view = { name: 'viewId', schema: z.string() } as const;
 
 /**
- * Accounts by bank, account id and view. No operation reads a single account: its path returns a list, in which it is found.
+ * Accounts by bank, account id and view. No operation reads a single account: the account is found in the list that its path
+ * returns.
  * Fields: contract/account.ts.
  */
 export const Account = builder.bankRef(account, {

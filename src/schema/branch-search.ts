@@ -39,7 +39,7 @@ function checkCoordinates(name: string, { latitude, longitude }: Coordinates): v
 }
 
 /**
- * The distance from a place to a branch in kilometres; null if it has no location on the earth.
+ * The distance from a place to a branch in kilometres; null if the branch has no location on the earth.
  * Errors: BANK_BAD_RESPONSE if its location breaks the contract.
  */
 function distanceOf({ location }: Branch, from: Coordinates): number | null {
@@ -90,8 +90,8 @@ export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
   filter ? omitNullish({ id: filter.id, name: filter.name }) : null;
 
 /**
- * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a
- * value that the search examines breaks the contract.
+ * Creates the function that searches the bank's list; null if the list is used unchanged. An entry does not match if a value
+ * that the search examines breaks the contract.
  * Errors: BAD_USER_INPUT for an invalid place or radius, and for a text that is too long.
  */
 export function branchSelection({
@@ -119,7 +119,7 @@ function select(list: readonly Branch[], near: Near, text: string | null): Branc
     named
       .map((branch) => ({ branch, km: nullOnError(() => distanceOf(unwrap(branch), near)) ?? Infinity }))
       .filter(({ km }) => typeof radiusKm !== 'number' || km <= radiusKm)
-      // The difference between two branches without a location is NaN, which counts as 0.
+      // For two branches without a location, the difference is NaN, which counts as 0.
       .toSorted((one, other) => one.km - other.km)
       .map(({ branch }) => branch)
   );

@@ -2,7 +2,10 @@
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)(?:(Z|[+-]\d\d:\d\d)|[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:\s?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?:\[[^![\]]+\])*)?)?$/i;
 
-/** The range in RFC 3339, whose years have four digits. An offset may lead beyond it: 9999-12-31T23:59:59-05:00 is in the year 10000. */
+/**
+ * The range of RFC 3339, whose years have four digits. With an offset, a time may be outside of it: 9999-12-31T23:59:59-05:00
+ * is in the year 10000.
+ */
 const firstTime = Date.parse('0000-01-01T00:00:00Z');
 const lastTime = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -22,7 +25,7 @@ export function parseDateTime(text: string): Date | null {
     .replace(/^([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}${zone}`);
-  // Date would convert the 31st of February to a day in March.
+  // JavaScript's Date would convert the 31st of February to a day in March.
   const isDay = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
   const time = date.getTime();
   return firstTime <= time && time <= lastTime && isDay ? date : null;

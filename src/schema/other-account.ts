@@ -12,8 +12,8 @@ import { Payee } from './payee.ts';
 import { calls } from './rest-extensions.ts';
 
 /**
- * Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. Fields:
- * contract/other-account.ts.
+ * Counterparties by account, view and id. No operation reads a single counterparty: it is looked up in the
+ * list. Fields: contract/other-account.ts.
  */
 export const OtherAccount = builder.bankRef(otherAccount, {
   key: [Account, 'otherAccountId'],

@@ -116,7 +116,7 @@ async function paymentOf(
 ): Promise<PaymentRecord | null> {
   if (record !== null || trackId === null) return record;
   const found = await payments.find(credentials, idempotencyKey);
-  // If the key became free again, another payment may have it by now.
+  // If the key has become free again, another payment may have it by now.
   return found?.trackId === trackId ? found : null;
 }
 
@@ -174,9 +174,9 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
 
 /**
  * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows every failure,
- * and `payment { state }` the failure of a payment with a record. A client that selects neither would take the payload for a
- * success.
- * Errors: otherwise those of `send`; CALL_BUDGET_EXCEEDED before it if the operation has made all its REST calls.
+ * and `payment { state }` the failure of a payment with a record. If a document selects neither, its client would take the
+ * payload for a success, so the failure is thrown. Errors: those of `send`, unless they are data; CALL_BUDGET_EXCEEDED if the
+ * operation has made all its REST calls.
  */
 async function payloadOf(
   operation: PaymentOperation,

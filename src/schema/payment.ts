@@ -53,7 +53,10 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
-/** The account that pays. Errors: BAD_USER_INPUT if one of its ids cannot be a segment of a path. */
+/**
+ * The account that pays. Errors: BAD_USER_INPUT if the id of the account or of its bank cannot be a segment
+ * of a path.
+ */
 const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defaults: Defaults): ViewIds => ({
   bankId: validateId('bankId', payment.bankId),
   accountId: validateId('accountId', payment.accountId),

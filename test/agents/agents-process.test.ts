@@ -48,7 +48,7 @@ test('ten equal calls at two processes with one store, of which the first is kil
   const states = await Promise.all(Array.from({ length: 5 }, () => pay(second.url)));
   for (const each of states)
     expect(payloadOf(each).userErrors).toMatchObject([{ code: 'IDEMPOTENCY_IN_PROGRESS' }]);
-  // While the outcome of this payment is unknown, another question leads to no other payment either.
+  // While the outcome of this payment is unknown, agreeing to another question makes no other payment either.
   const again = await call(`${second.url}/mcp`, 'Pay', given, { headers });
   expect(payloadOf(again).userErrors).toMatchObject([{ code: 'IDEMPOTENCY_IN_PROGRESS' }]);
   expect(bank.payments).toHaveLength(1);

@@ -50,7 +50,7 @@ describe('a manifest', () => {
     const { texts, parsed } = await load(manifest);
     expect([...texts]).toEqual([[id, branches]]);
     expect([...parsed.keys()]).toEqual([branches]);
-    // In the form in which editors on Windows save it.
+    // The file is as editors on Windows save it.
     expect([...(await load(`\uFEFF${JSON.stringify(manifest)}\r\n`)).texts]).toEqual([[id, branches]]);
   });
 

@@ -12,7 +12,7 @@ import { answerTo, connectTo } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
-/** How answers announce the end of their connection, and when it ends. */
+/** How answers announce that their connection ends, and when connections end. */
 
 interface Answer {
   readonly connection: string | undefined;
@@ -63,7 +63,7 @@ test('an answer in progress when the drain begins announces the end of its conne
   listening.drain();
   await release();
   expect(await underWay).toEqual(ended);
-  // The server still listens: a new client gets one answer for each connection.
+  // The server still listens, but every answer closes its connection.
   expect(await client.ask('/')).toEqual({ connection: 'close', isReused: false });
   await listening.close();
   expect(await client.ask('/')).toBe('ECONNREFUSED');
@@ -144,7 +144,7 @@ test.each([
 ] as const)('a connection stays usable after a refusal: %s', async (_, isBehindProxy, pauseMs, third) => {
   let time = 0;
   clock.now = () => time;
-  // No code waits for a timer.
+  // In this test, nothing waits for a timer.
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
   onTestFinished(() => {
     clock.now = clock.real;
@@ -241,7 +241,7 @@ test.runIf(platform() === 'linux')(
     for (const client of greedy.slice(1, 4)) await client.ask('/');
     expect(capacity.sockets).toBe(4);
     expect(await greedy[4]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
-    // Two connections go to other addresses. After that, no address has more than half.
+    // Two connections are closed in favour of other addresses. After that, no address has more than half.
     for (const client of others.slice(0, 2))
       expect(await client.ask('/')).toEqual({ connection: 'keep-alive', isReused: false });
     expect(await others[2]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);

@@ -49,7 +49,7 @@ const accountCall = 'GET /v1/api/banks/BANK/accounts/a/owner/views';
 const othersCall = 'GET /v1/api/banks/BANK/accounts/a/owner/other_accounts';
 const others = { other_accounts: ['x', 'y', 'z'].map((id) => ({ id, holder: { name: `Holder ${id}` } })) };
 
-/** An answer of the bank that waits until it is released. */
+/** A bank's answer that waits until the test releases it. */
 function held(reply: Reply) {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   return { answer: () => promise, release: () => resolve(reply) };
@@ -100,7 +100,7 @@ describe.each([
       pending: [{ id: '0', path: ['bank', 'account'], label: 'slow' }],
       hasNext: true,
     });
-    // The calls are made at the same time nevertheless.
+    // Although the results come one after the other, the calls are made at the same time.
     await expect.poll(() => fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
     slow.release();
     expect(await reading.next()).toEqual({

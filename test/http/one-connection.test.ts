@@ -8,7 +8,7 @@ import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Requests over one connection share nothing but the connection. */
+/** Requests over one connection have nothing in common except the connection. */
 
 const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
 const named = (authId: string, key = 'key-1') => ({

@@ -48,8 +48,8 @@ const longestRefusalMs = 20;
 /** The maximum of a good caller's 99th percentile, as a multiple of its value without an attack. */
 const mostTimes = 2;
 /**
- * A 99th percentile below this value never fails, in milliseconds. A request that takes 4 ms alone takes four times as long
- * behind one refusal of 10 ms.
+ * The 99th percentile, in milliseconds, up to which a slowdown is accepted whatever its factor. Otherwise, one refusal of
+ * 10 ms in front of a request of 4 ms would fail the check.
  */
 const unfeltMs = 50;
 /** The maximum share of a core that other processes may use. With more, the check would measure them, and not bankql. */

@@ -226,7 +226,7 @@ test('counterparties are found by a part of the name or of the IBAN', async () =
   expect(await found('')).toBe('abcdefg');
   for (const text of ['ΜΕΣ', 'μεσ', 'ΜΕΣΌΓΕΙΟΣ τεχνο', 'ΜΕΣΟΓΕΙΟς']) expect(await found(text)).toBe('f');
   for (const text of ['REYKJAVIK', 'reykjavík i', 'ISTANBUL']) expect(await found(text)).toBe('g');
-  // White space alone occurs in names, but in no IBAN; an accent alone matches nothing.
+  // White space alone is found in names, but not in an IBAN. An accent alone matches nothing.
   expect(await found(' ')).toBe('aefg');
   expect(await found('\u0301')).toBe('abcdefg');
 });

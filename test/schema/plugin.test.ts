@@ -91,7 +91,7 @@ test.each(['id', 'bank', 'account', 'version'])(
   },
 );
 
-/** TypeScript refuses each of these lines. */
+/** TypeScript must refuse each of these lines. */
 const wrongUses = () => {
   builder.bankRef(order, {
     key: [Account, 'orderId'],

@@ -66,8 +66,8 @@ const inputs = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMa
 );
 
 /**
- * Whether the id at a place becomes a segment of a path. The ids of a transfer's payee do so later, when the payload leads to
- * the payee's account: by then it would be too late to refuse them.
+ * Whether the id at a place becomes a segment of a path. The ids of a transfer's payee become segments only later, when the
+ * payload leads to the payee's account, and it would be too late to refuse them.
  */
 const isSegment = ([name]: Place) => name.split('.').length === 2 || name.startsWith('makeTransaction.to.');
 

@@ -65,7 +65,7 @@ describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) 
     await using fixture = await startWith({ body: has }, has);
     const result = await fixture.ask(`mutation { ${field} }`);
     expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
-    // An account is always read through the view.
+    // An account is always read again, through the view.
     const reads = name === 'putAccount' ? [`GET ${root}/${read}`] : [];
     expect(fixture.bank.lines().slice(1)).toEqual(reads);
   });

@@ -149,7 +149,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   }
 
   async function start(): Promise<void> {
-    // Only one worker is started first: a failure that stops one worker would stop them all, and is then reported once.
+    // The first worker is started alone: a failure that would stop every worker is then reported once.
     const { url, stateLine } = await launch(0);
     await Promise.all(Array.from({ length: config.workers - 1 }, () => revive(0)));
     if (isStopping) return;

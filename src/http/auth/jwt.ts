@@ -42,8 +42,8 @@ const openKeys = ({ jwksUrl, jwksProxyUrl = null, keyTimes }: JwtOptions, logger
  * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's. `keys`: those
  * of another endpoint with tokens of this issuer, which are then shared.
  * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
- *         that is not accepted; OVERLOADED (503) while tokens cannot be verified. The last two are
- *         reported to `onRefusal`, which must not throw.
+ *         that is not accepted; OVERLOADED (503) while tokens cannot be verified. `onRefusal` is called with the last
+ *         two, and must not throw.
  */
 export function authenticateByToken(
   options: JwtOptions,
@@ -162,7 +162,7 @@ export function authenticateByToken(
           error.retryAfter,
         );
       const reason = refusalMessage(error);
-      // RFC 6750 allows no other characters; the name of a claim may have some.
+      // Other characters are replaced: RFC 6750 does not allow them, but the name of a claim may contain them.
       const description = reason.replaceAll(/[^ !#-[\]-~]/g, '?');
       throw unauthenticated(reason, [
         'error="invalid_token"',
@@ -244,7 +244,7 @@ function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof BoundToSender) return 'bound to its sender';
   // A claim has an unexpected value, or cannot be a credential.
   if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
-  // Any other error is caused by an unusable key of the set.
+  // Any other error means that a key of the set is unusable.
   return error instanceof errors.JOSEError ? 'malformed' : 'key';
 }
 
@@ -259,7 +259,7 @@ function refusalMessage(error: unknown): string {
   return 'The bearer token is not accepted.';
 }
 
-/** A claim as text. An integer becomes its digits, if JSON keeps all of them. Undefined for any other value. */
+/** A claim as text. An integer becomes its digits, if a double holds all of them. Undefined for any other value. */
 function claimText(payload: JWTPayload, name: string): string | undefined {
   const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined;

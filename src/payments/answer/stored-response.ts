@@ -15,9 +15,9 @@ const maxText = 4000;
 const maxAnswer = 32_000;
 
 /**
- * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The
- * record stores it, so that a replay returns the same answer as the first call. `value`: the answer in any shape, such as a bare list
- * or only a status.
+ * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The record
+ * stores these parts, so that a replay returns the same answer as the first call. `value`: the answer in any shape, such as a
+ * bare list or only a status.
  * Shape: JSON text; null if there is no such part.
  */
 export function toStoredResponse(

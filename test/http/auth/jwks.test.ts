@@ -145,7 +145,7 @@ describe('the rotation of keys', () => {
     const early = Array.from({ length: 20 }, (_, n) => outcome(`stranger ${n}`));
     await expect.poll(() => answer.length).toBe(1);
     pass(1);
-    // The answer in progress was created before this key.
+    // The answer in progress does not contain this key, because it is older than the key.
     issuer.keys = [old.jwk, fresh.jwk];
     const late = outcome('fresh');
     answer[0]?.();
@@ -174,7 +174,7 @@ describe('the rotation of keys', () => {
     // Some tokens are verified while the sets change. None of them may count as verified with the new set.
     while (!(await askAll()).has(401));
     expect(await askAll()).toEqual(new Set([401]));
-    // There was no request for a while, so the first caller waits until the set is fetched.
+    // The set is old, because there was no request for a while, so the first caller waits until it is fetched again.
     issuer.behave = null;
     issuer.keys = [old.jwk];
     pass(10 * 60_000);
