@@ -34,7 +34,7 @@ interface PaymentVerdict {
   readonly isAccepted: boolean;
   /** The deviations of the answer from the contract, as in docs/real-banks.md. */
   readonly drifts: readonly (keyof typeof responseDrifts)[];
-  /** The parts of an UNKNOWN answer that bankql does not understand; undefined if it understands the answer. */
+  /** Why the answer is UNKNOWN, if bankql does not know its shape or its texts. */
   readonly unknown?: UnknownAnswer | undefined;
 }
 
@@ -47,7 +47,7 @@ interface UnknownAnswer {
   readonly code?: string | undefined;
 }
 
-/** An answer that bankql does not understand, with the bank's text in it. */
+/** An answer whose shape or texts are not known, and the bank's text in it. */
 export interface StrangeAnswer extends UnknownAnswer {
   readonly operation: string;
   readonly status: number;

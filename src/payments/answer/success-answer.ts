@@ -24,7 +24,7 @@ import { fold, type Meaning } from './payment-words.ts';
 
 /** A success decides if every fact in it is known, and if it has evidence that is about this payment. */
 
-/** The meaning of an answer, and its members that bankql does not understand. */
+/** The meaning of an answer, and its members that are not known. */
 export interface Finding {
   readonly meaning: Meaning | null;
   readonly names: readonly string[];
