@@ -104,10 +104,10 @@ function checkBank(values: Values, refuse: Refuse): void {
 
 /** The variables that IDENTITY=jwt requires, and their meanings. */
 const neededForTokens = [
-  ['BANK_SUBSCRIPTION_KEY', "the operator's subscription key: apps hold none"],
-  ['IDENTITY_JWKS_URL', "where the issuer's keys are"],
-  ['IDENTITY_ISSUER', 'the issuer of tokens, their iss'],
-  ['IDENTITY_AUDIENCE', 'whom tokens are meant for, their aud'],
+  ['BANK_SUBSCRIPTION_KEY', "the operator's subscription key, because apps have none"],
+  ['IDENTITY_JWKS_URL', "the address of the issuer's public keys"],
+  ['IDENTITY_ISSUER', 'the name of the issuer, which is the iss of tokens'],
+  ['IDENTITY_AUDIENCE', 'the name of this bankql, which is the aud of tokens'],
 ] as const;
 
 const onlyForTokens = [

@@ -185,7 +185,10 @@ export function createTelemetry(
       const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
       if (unknownShapes.has(shape) || unknownShapes.size >= maxUnknownAnswers) return;
       unknownShapes.add(shape);
-      logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
+      logger.warn(
+        answer,
+        "bankql does not understand the bank's answer to a payment: the payment is UNKNOWN",
+      );
     },
     onUnreadable(answer: UnreadableAnswer) {
       unreadable.inc({ bank_operation: answer.operation });

@@ -54,11 +54,13 @@ export async function explain({ environment, write }: CliContext, { words }: Giv
   const states = answered.map(([name, operation]) => {
     const options = { operation, bankWords, gateways: bankLimits.gateways, sent: nothingSent, secrets: [] };
     const { state, isAccepted, unknown, drifts } = classifyPaymentResponse(response, options);
-    write(`${name}: ${state}${isAccepted ? ' (accepted, not known to be executed)' : ''}\n`);
+    write(`${name}: ${state}${isAccepted ? ' (accepted, perhaps not executed)' : ''}\n`);
     write(`    ${meanings[state]}\n`);
     if (drifts.length > 0) write(`    drift ${drifts.join(', ')}\n`);
     if (unknown !== undefined)
-      write(`    not known: ${unknown.names.join(', ') || 'the answer as a whole'}; set ${unknown.hint}\n`);
+      write(
+        `    not understood: ${unknown.names.join(', ') || 'the answer as a whole'}; set ${unknown.hint}\n`,
+      );
     return state;
   });
   write('Members that repeat the payment were not compared, because none was sent.\n');
