@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { type CliContext, type Service, takeAll } from '../../commands/command.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf, StartError } from '../../errors.ts';
-import { createSerialQueue } from '../../serial-queue.ts';
+import { createSerialQueue } from '../../queue.ts';
 import { logOptions } from '../../telemetry/log.ts';
 import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';

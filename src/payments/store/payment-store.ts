@@ -1,4 +1,4 @@
-import { createQueue } from '../../serial-queue.ts';
+import { createQueue } from '../../queue.ts';
 import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
