@@ -41,10 +41,11 @@ const purgePauseMs = 30;
 /** The number of attempts to make a change while other processes change the record. */
 const maxRounds = 20;
 /**
- * The number of lookups, and of searches, that a database has at a time. One caller may ask for thousands at once: payments would wait
- * behind them, and the database would seem to be away.
+ * The numbers of lookups and of searches that a database has at a time. One caller may ask for thousands at once: payments would wait
+ * behind them, and the database would seem to be away. A search among the payments of a busy caller takes up to 0.3 s.
  */
-const maxReads = 100;
+const maxLookups = 100;
+const maxSearches = 16;
 /** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
 const maxUnwritten = 1_000;
 
@@ -67,7 +68,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { onEvent = () => {}, clock = steadyClock } = options;
   /** The attempts that this process has begun and not ended, so that their records need not be read again. */
   const begun = new Map<string, Seen>();
-  const [lookups, searches] = [createQueue(maxReads), createQueue(maxReads)];
+  const [lookups, searches] = [createQueue(maxLookups), createQueue(maxSearches)];
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** How far the database's clock is ahead of this process's, in milliseconds; updated when a step is noticed. */
   let ahead = 0;
