@@ -42,15 +42,15 @@ async function* resultsOf(
   const { holder, activity } = operation.request;
   let bytes = 0;
   let errorsSoFar = 0;
-  /** The size of the answer at the previous result. */
-  let earlier = { values: 0, bytes: 0 };
+  /** The bytes for which memory is reserved, by a lower bound of their number. */
+  let reserved = 0;
 
-  /** Like `serialize` for a whole answer: a long result is serialized in slices. Errors: as toSent. */
+  /** The JSON of a result. If all that was built so far is long, this result may be, and is serialized in slices. Errors: as toSent. */
   async function jsonOf(payload: object): Promise<Payload['json']> {
-    const added = { values: budget.values - earlier.values, bytes: budget.bytes - earlier.bytes };
-    earlier = { values: budget.values, bytes: budget.bytes };
-    if (!isLong(added)) return JSON.stringify(payload);
-    if (!operation.takeJson(added.bytes)) throw tooMuchBuilt();
+    if (!isLong(budget)) return JSON.stringify(payload);
+    const added = budget.bytes - reserved;
+    reserved = budget.bytes;
+    if (!operation.takeJson(added)) throw tooMuchBuilt();
     const json = await jsonInSlices(payload, maxBytes - bytes, operation);
     if (json === null) throw answerTooLong(maxBytes);
     return json;

@@ -45,11 +45,12 @@ const purgePauseMs = 30;
 /** How many times a change is tried while other processes change the record. */
 const maxRounds = 20;
 /**
- * The number of lookups, and of searches, that a database has at a time. One caller may ask for thousands at once: payments would wait
- * behind them, and the database would seem to be away.
+ * The numbers of lookups and of searches that a database has at a time. One caller may ask for thousands at once: payments would wait
+ * behind them, and the database would seem to be away. A search among the payments of a busy caller takes up to 0.3 s.
  */
-const maxReads = 100;
-/** The number of unwritten outcomes, which are kept in memory, from which no further payment begins. */
+const maxLookups = 100;
+const maxSearches = 16;
+/** The maximum number of unwritten outcomes, which are kept in memory. At this number, no further payment begins. */
 const maxUnwritten = 1_000;
 
 /** A record, and when it was read. */
@@ -71,7 +72,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { onEvent = () => {}, clock = steadyClock } = options;
   /** The records of attempts that this process has begun and not ended, which need not be read again. */
   const begun = new Map<string, Seen>();
-  const [lookups, searches] = [createQueue(maxReads), createQueue(maxReads)];
+  const [lookups, searches] = [createQueue(maxLookups), createQueue(maxSearches)];
   let purgedAt = Number.NEGATIVE_INFINITY;
   /**
    * How far the database's clock is ahead of this process's, in milliseconds; updated when a step of the clock is
