@@ -62,7 +62,7 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   return lines.join('\n');
 }
 
-/** The time for which an equal payment is named, in milliseconds. */
+/** The age up to which a question names an equal payment, in milliseconds. */
 const namedMs = 24 * 60 * 60 * 1000;
 
 /**
