@@ -8,8 +8,8 @@ const quotes =
   /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
 
 /**
- * Misleading characters: combining marks without a letter, or after two others, can cover other text; many blanks break the
- * line.
+ * Misleading characters: combining marks without a letter, or after three others, can cover other text; many blanks break
+ * the line.
  */
 const misleading = /(?<!\p{L}\p{M}{0,2})\p{M}|(?<= ) /gu;
 

@@ -26,7 +26,7 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
   const longitudes = Math.sin(radians(to.longitude - from.longitude) / 2) ** 2;
   const haversine =
     latitudes + Math.cos(radians(from.latitude)) * Math.cos(radians(to.latitude)) * longitudes;
-  // Rounding can make the value for antipodal points greater than 1.
+  // For antipodal points, rounding can make the value greater than 1, for which asin is NaN.
   return 2 * earthRadiusKm * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 

@@ -42,7 +42,7 @@ const purgeEveryMs = 60_000;
 const purgePauseMs = 30;
 /** How many times a change is tried while other processes change the record. */
 const maxRounds = 20;
-/** The number of unwritten outcomes, which are kept in memory, from which no further payment begins. */
+/** If so many outcomes are unwritten, and kept in memory, no further payment begins. */
 const maxUnwritten = 1_000;
 
 /** A record, and when it was read. */
