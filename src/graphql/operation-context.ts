@@ -159,7 +159,10 @@ export class OperationContext
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  /** Reserves memory for the answer's JSON, by a lower bound of its length; false if there is not enough. */
+  /**
+   * Reserves memory for the answer's JSON, given a lower bound of the JSON's length. Returns false if there
+   * is not enough.
+   */
   takeJson(): boolean {
     return this.budget.keep(this.budget.bytes / valueBytes);
   }
