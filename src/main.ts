@@ -59,7 +59,7 @@ process.on('unhandledRejection', (reason) => {
   if (!failCurrentRequest(error)) crash(error);
 });
 
-// Ignored, because Node would open its inspector by default.
+// This signal is ignored, because Node's default is to open its inspector.
 process.on('SIGUSR1', () => {});
 
 // A reader that closes the pipe (`| head`) is not an error: further output is dropped, and the work continues.

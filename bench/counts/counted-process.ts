@@ -38,7 +38,8 @@ session.connect();
 /** Functions that are also counted separately: the file and the name of each. */
 const marked = {
   /**
-   * PendingField objects: the answer's values that are pending or fail, and the `info` of the resolvers that take one.
+   * Objects of PendingField: for each value of the answer that is pending or fails, and for each `info` that a
+   * resolver takes.
    */
   placeholders: [/\/src\/executor\//, 'PendingField'],
   /** Reads that no earlier read of the operation has answered. */

@@ -77,7 +77,7 @@ const notAgreed = () =>
 
 /** The refusal of a payment while it is unknown whether an equal one was executed. */
 function stillOpen({ state, trackId, idempotencyKey, createdAt }: PaymentRecord): BankqlError {
-  // A damaged record has no key.
+  // The key is left out for a damaged record, which has none.
   const key = idempotencyKey && `idempotencyKey ${idempotencyKey}, `;
   const which = `An equal payment, begun at ${new Date(createdAt).toISOString()} (${key}Track-ID ${trackId}),`;
   const details = { trackId, ...(idempotencyKey && { idempotencyKey }) };

@@ -8,8 +8,8 @@ const quotes =
   /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
 
 /**
- * Misleading characters: combining marks without a letter, or after two others, can cover other text; many blanks break the
- * line.
+ * Misleading characters: combining marks without a letter, or after three others, can cover other text; many blanks break
+ * the line.
  */
 const misleading = /(?<!\p{L}\p{M}{0,2})\p{M}|(?<= ) /gu;
 
@@ -62,7 +62,7 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   return lines.join('\n');
 }
 
-/** The time for which an equal payment is named, in milliseconds. */
+/** The age up to which a question names an equal payment, in milliseconds. */
 const namedMs = 24 * 60 * 60 * 1000;
 
 /**

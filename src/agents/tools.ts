@@ -69,7 +69,7 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     throw refuse(`the folder cannot be read (${cause.code}).`, cause);
   });
-  // Editors and Kubernetes have hidden entries in a folder.
+  // Hidden entries are skipped: editors and Kubernetes make them in a folder.
   const files = names.filter((name) => /^[^.].*\.graphql$/.test(name)).sort();
   if (files.length === 0) throw refuse('it holds no file that ends in .graphql.');
   const check = createDocumentCheck(rules);

@@ -65,7 +65,7 @@ export function openLogOutput(
     }, retryMs).unref();
   });
   stream.on('write', (bytes: number) => {
-    // The stream reports 0 bytes for an attempt that wrote nothing.
+    // The stream also reports attempts that wrote nothing, with 0 bytes.
     if (bytes > 0) [failure, waitsUntil] = [null, null];
   });
   stream.on('drop', (lines: string) => {

@@ -338,7 +338,7 @@ export function redact(
 
 /** Whether the secret at `index` is part of an occurrence of the `known` text. */
 function isWithin(known: string, secret: string, text: string, index: number): boolean {
-  // Every occurrence that covers the secret lies in this slice.
+  // The search is limited to the slice in which any occurrence that covers the secret lies.
   const start = Math.max(0, index + secret.length - known.length);
   return known.length >= secret.length && text.slice(start, index + known.length).includes(known);
 }

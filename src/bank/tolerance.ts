@@ -181,6 +181,6 @@ export function errorWords(answer: object, depth = 0): string {
       );
     })
     .filter((text) => text !== '');
-  // Some frameworks repeat the text.
+  // Repetitions are dropped, because some frameworks repeat the text.
   return [...new Set(words)].join(' ');
 }

@@ -135,7 +135,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       values.MCP_DOCUMENTS === undefined
         ? null
         : { folder: values.MCP_DOCUMENTS, url: values.MCP_URL ?? null },
-    // GraphiQL needs a server that accepts documents' texts.
+    // There is no GraphiQL with `only`, because it sends documents as texts.
     graphiql: explores && persisted?.only !== true,
     /** Whether a request may ask for a list of its REST calls. */
     explains: explores,

@@ -74,7 +74,7 @@ function checkPaymentPaths(values: Values, refuse: Refuse): void {
 
 function checkPorts({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }: Values, refuse: Refuse): void {
   if (PORT !== 0 && PORT === METRICS_PORT) refuse('METRICS_PORT', 'give another port than PORT.', 'PORT');
-  // The sandbox bank listens at 127.0.0.1.
+  // The sandbox bank listens at 127.0.0.1, so only these addresses can conflict with it.
   const isShared = HOST === sandboxHost || HOST === '0.0.0.0' || HOST === '::';
   if (BANK_BASE_URL !== undefined || SANDBOX_PORT === 0 || !isShared) return;
   const other = SANDBOX_PORT === PORT ? 'PORT' : 'METRICS_PORT';

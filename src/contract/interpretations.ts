@@ -50,7 +50,7 @@ interface Reading {
 type Read = (value: unknown, reading: Reading) => unknown;
 
 /**
- * Replaces each deviating value of a record that does not match its shape by its meaning, in place.
+ * In a record that does not match its shape, replaces each deviating value by its meaning, in place.
  * Errors: those of the observer.
  */
 export const interpretRecord = (
@@ -119,7 +119,7 @@ function createBrokenReader(shape: z.core.$ZodType): Read {
     // for everything else.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
-    // The contract's own messages begin with "not".
+    // The contract's own messages begin with "not", which is removed.
     const expected = isOfType ? message.replace(/^not /, '') : type;
     if (meant === undefined) return observer.onViolation([...path], expected, message);
     observer.onDrift([...path], expected);

@@ -43,7 +43,7 @@ export function execute(
 /** Executes a plan. Never throws and never rejects. */
 export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
-    // If fragments are delivered later, the execution continues.
+    // With deferred fragments, the execution is not over when the first answer is.
     execution.isOver = execution.fragments === null;
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
@@ -287,7 +287,7 @@ function continueLater(
 ): void {
   const { execution } = pending;
   execution.defer(() => {
-    // An entry may have failed in the meantime.
+    // If an entry has failed in the meantime, the list is not continued.
     if (execution.isOver || pending.outstanding === 0) return ignoreRejections(list);
     try {
       pending.outstanding += completeEntries(plan, list, length, entries, execution.placeOf(pending));

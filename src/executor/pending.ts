@@ -44,7 +44,7 @@ export class Place {
   declare readonly execution: Execution;
   /** The value's placeholder, if it exists. */
   declare pending: PendingValue | null;
-  // The following are undefined in the first place, which Execution.placeOf returns.
+  // The following members are undefined in the Place object that Execution.placeOf returns.
   declare readonly above: Place;
   declare plan: ValuePlan;
   declare key: Key;

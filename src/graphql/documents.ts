@@ -118,7 +118,7 @@ export class Documents {
     const { pinned = [], schema = ownSchema } = options;
     for (const [text, { node, apps }] of pinned) {
       const document = this.#keep(text, node, apps);
-      // The documents were validated when the manifests were read.
+      // The documents are not validated again: that was done when the manifests were read.
       document.setViolations(schema, []);
       this.#pinned.set(text, document);
     }

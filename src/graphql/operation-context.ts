@@ -159,7 +159,7 @@ export class OperationContext
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  /** Reserves memory for JSON of the answer, by a lower bound of its length in bytes; false if there is not enough. */
+  /** Reserves memory for JSON of the answer. `bytes`: a lower bound of its length. Returns false if there is not enough. */
   takeJson(bytes = this.budget.bytes): boolean {
     return this.budget.keep(bytes / valueBytes);
   }

@@ -70,7 +70,7 @@ const specified: ReadonlySet<ValidationRule> = new Set(specifiedRules);
 export const useBoundedResults = (): BankqlPlugin => ({
   onExecutionResult({ result, context: { bankql }, setResult }) {
     if (result === undefined || isAsyncIterable(result) || Array.isArray(result)) return;
-    // Yoga drops the error of an aborted request.
+    // Yoga drops the error of an aborted request, so another error replaces it.
     if (result.errors?.length === 0 && result.data === undefined)
       return setResult({ errors: [internalError()] });
     const bounded = boundedResult(result, bankql);

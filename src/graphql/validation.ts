@@ -47,7 +47,7 @@ export function createValidation({ introspection }: Pick<DocumentRules, 'introsp
   ];
   const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
   return (schema, document) =>
-    // graphql appends an error that says that there are more errors.
+    // `slice` drops the error with which graphql says that there are more errors.
     toViolations(validate(schema, document, rules, options).slice(0, maxViolations));
 }
 

@@ -140,7 +140,7 @@ export function createBankqlYoga(options: YogaOptions) {
   });
 
   function resultOf(params: unknown, request: OperationRequest, fetchRequest: FetchRequestPart) {
-    // The client may have left while the operation waited.
+    // If the client has left while the operation waited, nothing is executed.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
     const context = { bankql: new OperationContext(services, request) };

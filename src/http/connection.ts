@@ -107,7 +107,7 @@ export class Connection {
     if (this.#latest === response) this.#latest = null;
     this.pace();
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
-    // If the connection is kept, Node first reads the rest of an incomplete request.
+    // A connection that is kept needs nothing here: Node reads the rest of an incomplete request first.
   }
 
   /**

@@ -52,9 +52,9 @@ const statuses: Readonly<Record<string, HttpRefusal>> = {
 /** Describes why a request cannot be read. Null if the client has left. */
 function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable | null {
   const status = statuses[code] ?? 400;
-  // The connection ended within a request, or failed.
+  // There is nobody to answer if the connection ended within a request, or failed.
   if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
-  // Node keeps no header of an unreadable request. Only the bytes that arrived last are available.
+  // The origin is searched in the bytes that arrived last, because Node keeps no header of an unreadable request.
   const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
   return { status, reason: code, origin };
 }

@@ -113,7 +113,7 @@ function findRefusal(
   if ((isPreflight || onlyListedOrigins) && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
     return { status: 403, message: foreignOrigin };
   if (method !== 'OPTIONS') {
-    // Some health checks send an empty Host.
+    // An empty Host is accepted, because some health checks send one.
     const hostname = hostnameOf(headers.host || 'localhost');
     if (hostname === null) return { status: 400, message: 'The Host header is invalid.' };
     if (onlyLocalNames && !isLoopback(hostname))
@@ -123,7 +123,7 @@ function findRefusal(
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
   const { 'content-type': type = '', 'content-encoding': encodings } = headers;
-  // Nearly all clients send exactly this type, without an encoding.
+  // This is fast for nearly all clients, which send exactly this type and no encoding.
   if (type === 'application/json' && encodings === undefined) return null;
   const problem = typeProblem(type) ?? encodingProblem(encodings);
   return problem === null ? null : { status: 415, message: problem };

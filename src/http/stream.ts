@@ -17,7 +17,7 @@ interface Framing {
 const framings: Readonly<Record<IncrementalStream['type'], Framing>> = {
   'text/event-stream': {
     contentType: 'text/event-stream',
-    // Some browsers deliver no answer before its first bytes arrive.
+    // Bytes are sent at once, because some browsers deliver no answer before its first bytes arrive.
     start: ':\n\n',
     around: () => ['event: next\ndata: ', '\n\n'],
     end: 'event: complete\ndata:\n\n',

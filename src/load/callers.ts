@@ -4,7 +4,10 @@ import { hash } from 'node:crypto';
 export interface Identity {
   /** A name that is different for each caller, and for each way in which a caller is identified. */
   readonly name: string;
-  /** For a verified caller, the same name; otherwise the name of the network address that sent the credentials. */
+  /**
+   * The name of the group: a verified caller's own name; otherwise, that of the network address that sent the
+   * credentials.
+   */
   readonly group: string;
 }
 

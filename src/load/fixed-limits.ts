@@ -75,10 +75,10 @@ const table = {
   // The grace periods in the Helm chart and the systemd units leave 20 s after the last payment.
   storeAwayMs: milliseconds(
     10_000,
-    'for how long a process that stops waits, after its last payment, for a payment store that is away',
+    'how long a stopping process waits for an unavailable payment store after its last payment',
   ),
   // A phone in a tunnel is online again within this time. An answer that waits longer only uses memory.
-  unreadMs: milliseconds(30_000, 'for how long a client may take nothing of its answer'),
+  unreadMs: milliseconds(30_000, 'how long a client may read nothing of its answer'),
   // A request uses up to a megabyte while it runs. More than 256 at a time would only wait for each other.
   requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.

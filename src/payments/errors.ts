@@ -36,7 +36,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // The message of a stored record already contains the second sentence.
+    // The second sentence is not added to the message of a stored record, which already contains it.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
@@ -153,7 +153,7 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
-  // A bank's text may lack a full stop.
+  // This adds a full stop, which a bank's text may lack.
   const said = error.message.replace(/(?<![.!?])$/, '.');
   const message = `${said} Nothing was executed: the same idempotency key may be used again.`;
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });

@@ -39,7 +39,7 @@ builder.bankNode(Account, {
       args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
     }),
     views: t.bankList(Account, {
-      description: 'The account as its views show it, which the bank lists.',
+      description: 'The account through each of the views that the bank lists for it.',
       ids: () => ({ scope: 'views' as const }),
       isPlain: true,
     }),

@@ -26,7 +26,7 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
   const longitudes = Math.sin(radians(to.longitude - from.longitude) / 2) ** 2;
   const haversine =
     latitudes + Math.cos(radians(from.latitude)) * Math.cos(radians(to.latitude)) * longitudes;
-  // Rounding can make the value for antipodal points greater than 1.
+  // For antipodal points, rounding can make the value greater than 1, for which asin is NaN.
   return 2 * earthRadiusKm * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 
@@ -64,7 +64,7 @@ const NearInput = builder.inputType('NearInput', {
 });
 
 const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'Selects branches; the bank searches.',
+  description: 'A filter on branches, which the bank applies.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id to look for.' }),
     name: t.string({ description: 'The name to look for.' }),
@@ -79,7 +79,7 @@ export const branchSearch = builder.args((t) => ({
     description: 'The nearest first, and only those within the radius, if there is one.',
   }),
   search: t.string({
-    description: 'Only those with this text in the name, in any case, with any accents.',
+    description: 'Only those with this text in the name; case and accents make no difference.',
   }),
 }));
 

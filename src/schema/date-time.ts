@@ -11,7 +11,7 @@ const lastTime = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The forms that parseDateTime reads, for descriptions. */
 export const dateTimeForms =
-  'The forms that are read: a date, `2026-11-22`; a date with an offset, `2026-11-22Z`, `2026-11-22+02:00`; a date and a time, `2026-11-22T10:30`, `2026-11-22 10:30:00.123`, also with an offset, `Z`, `UTC`, `+02:00`, `+0200` or `+02`. Without an offset it is UTC. A time zone in brackets behind the offset, `2026-11-22T10:30:00+01:00[Europe/Paris]`, is ignored: the offset counts. A time zone without an offset, a time outside of the years 0000 to 9999 in UTC, and every other form, is not read.';
+  'The forms that are read: a date, `2026-11-22`; a date with an offset, `2026-11-22Z`, `2026-11-22+02:00`; a date and a time, `2026-11-22T10:30`, `2026-11-22 10:30:00.123`, each also with an offset, `Z`, `UTC`, `+02:00`, `+0200` or `+02`. Without an offset, the time is UTC. In `2026-11-22T10:30:00+01:00[Europe/Paris]`, the offset counts, and the time zone in brackets is ignored. A time zone without an offset, a time outside of the years 0000 to 9999 in UTC, and any other form are not read.';
 
 /** The time that a text of the bank, or of an operator, means: see `dateTimeForms`. Null if it is not a time. */
 export function parseDateTime(text: string): Date | null {

@@ -93,16 +93,16 @@ async function loadKnown(account: ViewIds, period: Period, context: Context) {
 builder.objectField(Account, 'knownTransactions', (t) =>
   t.bankList(Transaction, {
     description:
-      "The transactions that its transaction requests and the caller's own payments name, newest first; others are missing, since the bank lists none.",
+      "The transactions that the account's transaction requests and the caller's own payments name, newest first; the bank lists no others.",
     extensions: calls(getTransactionsRequest, getTransaction),
     args: {
       since: t.arg({
         type: 'DateTime',
-        description: 'Only those of payments and requests of this time or later.',
+        description: 'Only transactions of payments and requests at this time or later.',
       }),
       until: t.arg({
         type: 'DateTime',
-        description: 'Only those of payments and requests before this time.',
+        description: 'Only transactions of payments and requests before this time.',
       }),
     },
     load: loadKnown,

@@ -24,7 +24,7 @@ export const PayeeInput = builder.inputType('PayeeInput', {
   description: 'Whom to pay: the `payee` of a counterparty, or an account by its ids.',
   fields: (t) => ({
     accountId: t.id({ required: true, description: accountIdDescription }),
-    bankId: t.id({ description: "The bank's code; the bank decides if it is left out." }),
+    bankId: t.id({ description: "The bank's code; if it is left out, the bank chooses." }),
   }),
 });
 

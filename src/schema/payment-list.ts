@@ -27,10 +27,10 @@ const args = builder.args((t) => ({
   accountId: t.id({ description: 'Only payments from or to this account.' }),
   since: t.field({ type: 'DateTime', description: 'Only payments that began at this time or later.' }),
   first: t.int({
-    description: `At most so many of the newest, from 1 to ${maxPage}; by default ${defaultPage}.`,
+    description: `The maximum number, from the newest on: 1 to ${maxPage}, by default ${defaultPage}.`,
   }),
   after: t.string({ description: 'Only payments after this cursor: older ones.' }),
-  last: t.int({ description: `At most so many of the oldest, from 1 to ${maxPage}.` }),
+  last: t.int({ description: `The maximum number, from the oldest on: 1 to ${maxPage}.` }),
   before: t.string({ description: 'Only payments before this cursor: newer ones.' }),
 }));
 
@@ -154,7 +154,7 @@ const PaymentConnection = builder.connectionObject({
 builder.queryField('payments', (t) =>
   t.field({
     type: PaymentConnection,
-    description: "The caller's payments, newest first, also those whose key was lost.",
+    description: "The caller's payments, newest first, including those whose key the app has lost.",
     args,
     resolve: (_root, args, { bankql }) => pageOf(args, bankql),
   }),

@@ -26,14 +26,14 @@ const paymentFields = (t: InputFields) => ({
   to: t.field({
     type: PayeeInput,
     required: true,
-    description: 'Who is paid; ids have up to 128 characters.',
+    description: 'The payee, whose ids have up to 128 characters.',
   }),
-  description: t.string({ description: 'What it is for, in up to 512 characters.' }),
-  challengeType: t.string({ description: 'How the customer confirms it.' }),
+  description: t.string({ description: 'The purpose of the payment, in up to 512 characters.' }),
+  challengeType: t.string({ description: 'How the customer confirms the payment.' }),
   idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
 });
 
-const valueDescription = 'How much, above zero; a currency of up to 16 characters.';
+const valueDescription = 'The amount, above zero, and its currency, of up to 16 characters.';
 
 const makeTransactionFields = (t: InputFields) => ({
   ...paymentFields(t),
@@ -121,12 +121,12 @@ async function paymentOf(
 }
 
 const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
-  description: 'The reason why a payment is not done, or not known to be.',
+  description: 'The reason why a payment is not done, or may not be done.',
   fields: (t) => ({
     code: t.field({
       type: ErrorCodeEnum,
       nullable: false,
-      description: 'The reason, which decides what to do.',
+      description: 'The reason, on which it depends what an app has to do.',
       resolve: ({ code }) => code,
     }),
     message: t.exposeString('message', {
@@ -168,7 +168,7 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
   userErrors: t.expose('userErrors', {
     type: [UserError],
     nullable: { list: false, items: false },
-    description: 'Why the payment is not done, or not known to be; empty if it is.',
+    description: 'Why the payment is not done, or may not be done; empty if it is done.',
   }),
 });
 

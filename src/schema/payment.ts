@@ -35,7 +35,7 @@ const viewDescription = 'The view through which it is read; the configured one b
 export const PaymentState = builder.enumType('PaymentState', {
   description: 'The state of a payment.',
   values: {
-    PENDING: { description: 'Under way, or its end not yet recorded.' },
+    PENDING: { description: 'It is in progress, or its outcome is not recorded yet.' },
     DONE: { description: 'The bank confirmed it.' },
     REJECTED: { description: 'The bank did not execute it; nothing was moved.' },
     UNKNOWN: { description: 'It may have been executed, and is never sent again: ask the bank.' },
@@ -96,7 +96,7 @@ PaymentObject.implement({
     state: t.expose('state', {
       type: PaymentState,
       nullable: false,
-      description: 'The state: under way, done, refused or unknown.',
+      description: 'The state: in progress, done, refused or unknown.',
     }),
     operation: t.exposeString('operation', {
       nullable: false,
@@ -131,20 +131,20 @@ PaymentObject.implement({
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'What was to be moved; null if not named.',
+      description: 'The requested amount; null if the request named none.',
       resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),
     description: t.exposeString('description', {
-      description: 'What it is for, as it was asked for; null for none.',
+      description: 'The purpose in the request for the payment; null if there was none.',
     }),
     trackId: t.exposeID('trackId', {
       nullable: false,
-      description: "The Track-ID under which it was sent: the bank's operator can find it.",
+      description: "The Track-ID with which it was sent, by which the bank's operator can find it.",
     }),
     createdAt: t.field({
       type: 'DateTime',
       nullable: false,
-      description: 'When it was asked for.',
+      description: 'When the payment was requested.',
       resolve: ({ createdAt }) => new Date(createdAt),
     }),
     updatedAt: t.field({
@@ -163,7 +163,7 @@ PaymentObject.implement({
     }),
     failureCode: t.field({
       type: ErrorCodeEnum,
-      description: 'Why it failed or is unknown; null if it did not, or not yet.',
+      description: 'Why it failed or is unknown; null if it has not failed, or not yet.',
       resolve: (payment) => failureOf(payment).code,
     }),
     failureMessage: t.string({
@@ -177,7 +177,7 @@ builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     description:
-      "The caller's payment with this key; null if there is no record, though it may have been sent: pay with no other key.",
+      "The caller's payment with this key; null if there is no record, but it may still have been sent, so do not pay with another key.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),

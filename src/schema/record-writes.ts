@@ -81,7 +81,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
           description: 'A whole record: what is left out is lost.',
         }),
         required: true,
-        description: 'The record as it is to be: what it leaves out is lost.',
+        description: 'The whole new record: what it leaves out is lost.',
       }),
     }),
     async resolve(ids, input, { session }) {
@@ -101,7 +101,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     description: `Changes a part of ${one}.`,
     ...update,
     inputDescription: `The ${noun} to ${/^[a-z]+/.exec(updateName)}, and how.`,
-    viewDescription: 'A view that shows all of the record, or hidden fields are lost.',
+    viewDescription: 'The view, which must show the whole record: fields that it hides would be lost.',
     operations: [ref.operation, write],
     inputFields: (t) => ({
       changes: t.field({

@@ -59,7 +59,7 @@ defineWrites(Product, putProduct, {
 defineWrites(Account, putAccountID, {
   update: {
     description:
-      'Changes a part of an account, and writes the balance back as it was read: a payment in between is not seen.',
+      'Changes a part of an account, and writes the balance back as it was read, even if a payment has changed it in between.',
     // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
     changes(changes, read) {
       const { balance } = changes;

@@ -126,7 +126,7 @@ export function createCallerHashes(secret: () => string): CallerHash {
     const { authProviderName = null, authId = null } = credentials ?? {};
     if (authProviderName === null || authId === null) return null;
     const used = secret();
-    // No credential contains a line break.
+    // Line breaks separate the texts, because no credential contains one.
     const name = `${used}\n${authProviderName}\n${authId}`;
     return getOrMake<string, string>(hashes, name, () => hashCaller(used, authProviderName, authId));
   };

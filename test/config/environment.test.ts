@@ -130,7 +130,7 @@ test('a setting of an earlier version stops the start with its replacement, and 
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       new RegExp(`^${name}=… cannot be used: this setting was removed: `),
     );
-  // Names with a prefix of bankql's are refused without a list.
+  // Unknown names with a prefix of bankql's are refused although no list contains them.
   for (const name of ['RATE_LIMIT_URL', 'RATE_LIMIT_URL_FILE', 'BANK_CONNECTION_PER_CALLER', 'SANDBOX_NOW'])
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       new RegExp(`^${name}=… cannot be used: no variable has this name`),

@@ -199,7 +199,7 @@ const requests = {
   'make-transaction input': () => specification.transactionRequest.makeTransaction(),
 };
 
-/** The fields that the resource tables give for a request's body, by the words of the endpoint table. */
+/** The fields that the resource tables give for a request's body. The words of the endpoint table name the resource. */
 function bodyIn(words: string): Fields | null {
   if (words === 'none') return null;
   const [, query] = /^([\w-]+) query \(/.exec(words) ?? [];

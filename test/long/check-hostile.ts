@@ -69,7 +69,10 @@ say(`bankql and the rest: ${pinApart(bankql.child.pid ?? 0, process.pid)}`);
 const mallory = createSender(bankql.url, 'mallory');
 const alice = createSender(bankql.url, 'alice');
 
-/** Sends a hostile request, again if bankql cannot answer: the request before may have overloaded it, or closed the connection. */
+/**
+ * Sends a hostile request. Repeats it if bankql cannot answer, because an earlier request may have overloaded bankql or closed
+ * the connection.
+ */
 async function attackInPeace(hostile: Hostile) {
   for (let attempt = 1; ; attempt++) {
     const outcome = await mallory.send(hostile);

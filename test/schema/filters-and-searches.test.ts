@@ -9,7 +9,7 @@ import {
 import { branchRecord } from '../support/full-records.ts';
 import { branchOf } from '../support/records.ts';
 
-/** Records of the bank's lists that a filter finds: the call that finds them, and its body. */
+/** For each filter of a list, the call that finds the records at the bank, and its body. */
 
 const { bank, ask } = await shareBankqlFixture();
 

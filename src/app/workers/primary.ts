@@ -73,7 +73,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         resolve(message.start);
       });
       worker.on('error', (error) => {
-        // A worker whose process could not be created emits no `exit`.
+        // Only a worker whose process could not be created is handled here, because it emits no `exit`.
         if (worker.process.pid !== undefined) return;
         forget(worker);
         reject(new StartError(messageOf(error)));
@@ -83,7 +83,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         forget(worker);
         // Node does not always notice that the worker's channel is closed, and would pass connections to the worker.
         worker.disconnect();
-        // The worker's last message may be read after its end.
+        // The worker's metrics are kept for a while, because its last message may be read after its end.
         void delay(maxMetricsWaitMs).then(() => metrics.retire(worker.id));
         const how = signal ?? code;
         reject(new StartError(words ?? `A worker ended (${how}) before it served.`));
@@ -167,7 +167,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const metricsServer =
     config.metrics &&
     (await serveMetrics({ contentType: metrics.contentType, metrics: readMetrics }, config.metrics));
-  // SIGUSR2 replaces no worker before all workers have started.
+  // The start is in the queue of replacements, so that SIGUSR2 replaces no worker before all have started.
   const started = replacements.run(start);
   return {
     async reload() {

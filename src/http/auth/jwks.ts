@@ -126,7 +126,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
-    // A fetch that began before the token's request may not know its key.
+    // A fetch that began before the token's request may lack its key, so another one follows.
     while (askedAt < arrivedAt) await reload();
     return jwks(header, token);
   };
@@ -178,7 +178,7 @@ async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], 
     chunks.push(chunk);
   }
   if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
-  // A TextDecoder drops a byte order mark.
+  // TextDecoder is used because it drops a byte order mark.
   const entries = KeySet.parse(JSON.parse(new TextDecoder().decode(Buffer.concat(chunks)))).keys;
   const parsed = entries.flatMap((entry) => Key.safeParse(entry).data ?? []);
   if (entries.length > 0 && parsed.length === 0) throw new Error('none of its entries is a key');

@@ -173,7 +173,7 @@ const rules: readonly (readonly [RegExp, Rule])[] = [
   ],
   [/^type$/, (value) => typeof value === 'string' && words.requestTypes.has(fold(value))],
   [/^self$/, isLink],
-  // If there is no status, a link to it means that it still has to be queried.
+  // If there is no status, a link to the status means that it still has to be queried.
   [/^links$/, (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status'])],
 ];
 

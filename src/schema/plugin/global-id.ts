@@ -20,7 +20,7 @@ export function decodeGlobalId(id: string) {
 function parseGlobalId(id: string) {
   const text = Buffer.from(id, 'base64url').toString('utf8');
   const colon = text.indexOf(':');
-  // Every key is a JSON list.
+  // A key that is not a JSON list is refused: bankql makes no others.
   if (text[colon + 1] !== '[') return null;
   try {
     const [typename, key]: [string, unknown[]] = [text.slice(0, colon), JSON.parse(text.slice(colon + 1))];

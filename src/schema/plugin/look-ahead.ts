@@ -23,8 +23,8 @@ export interface Needs {
   /** Whether only deferred fields need the record. If so, the other fields are delivered before the record is read. */
   readonly isLate: boolean;
   /**
-   * Resolves the fields that need only the ids, before the record is read. Shape: their results by their fields; null if there
-   * are none. `index`: the position of the object, if `info` is that of a list.
+   * Resolves the fields that need only the ids, before the record is read. Shape: a map from these fields to their results;
+   * null if there are none. `index`: the position of the object, if `info` is that of a list.
    */
   resolveEarly(
     ids: object,

@@ -304,7 +304,7 @@ describe('if the primary is killed, its workers complete requests in progress, a
    * Shape: a function that lets the payments end, and waits for the end of all processes.
    */
   async function payTwice({ url, child }: BankqlProcess, keys: readonly string[]) {
-    // The workers have the output open as well.
+    // The workers have the output open as well, so it closes when they have ended too.
     const allEnded = once(child, 'close');
     const answers: (() => void)[] = [];
     const arrived = Promise.withResolvers<void>();
@@ -566,7 +566,7 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     expect(await bankql.ended).toBe(0);
     expect(bank.of('half-started')).toHaveLength(1);
     expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
-    // The port stays closed.
+    // The port must stay closed.
     expect(listening(bankql)).toBe(1);
   });
 

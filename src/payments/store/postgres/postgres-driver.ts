@@ -190,7 +190,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // A standby has replaced the server of the connection.
+      // The loop ends the connection and opens another one, because a standby has replaced its server.
       client.release(true);
     }
   }

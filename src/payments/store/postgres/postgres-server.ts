@@ -141,7 +141,10 @@ const passing = /^(08|57|53|25|55|40)/;
 /** Node's codes for a certificate that is untrusted, expired, or for another name. */
 const untrusted = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** Why no connection was opened, without the password: a ServerRefused if trying again would not help. */
+/**
+ * The error that says why no connection was opened. It does not contain the password. It is a ServerRefused
+ * if trying again would not help.
+ */
 export function connectError(error: unknown, address: PostgresAddress): Error {
   if (error instanceof ServerRefused) return error;
   const reason = reasonOf(error, address.password);
