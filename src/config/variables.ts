@@ -169,10 +169,10 @@ export const sections = {
       'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql reads neither them nor what is in them',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
-      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
+      'how the bank says that it executed a payment: words, codes or whole texts, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
-      'words, codes or whole texts by which the bank says that it did not execute a payment and will not execute it, separated by commas',
+      'how the bank says that it did not execute a payment and will not execute it: in the form of `BANK_PAYMENT_DONE`',
     ),
     BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
       'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
