@@ -5,10 +5,13 @@ import { limitRows } from '../src/load/fixed-limits.ts';
 const introduction = `# Configuration
 
 bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
-\`true\`, \`false\`). bankql does not start if a value is invalid, if an unknown name begins like its own names
-(\`BANK_…\`, \`STATE_…\`) or is almost one of them (\`BNAK_BASE_URL\`), or if a setting of an earlier version is set; it
-prints each remedy. \`bankql check\` checks the settings and the payment store, and prints the source of each setting.
+\`true\`, \`false\`). If values are invalid, bankql prints the remedy of each, and does not start.
+It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
+(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are ignored, such as the
+service links of Kubernetes (\`BANK_SERVICE_HOST\`). \`bankql check\` checks the settings and the
+payment store, and prints the source of each setting.
 
+White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
 \`--env-file FILE\` reads a file in UTF-8 as Node does. Values of the environment take precedence over files, and
 later files over earlier ones.
 

@@ -70,7 +70,7 @@ export const sections = {
       description: 'the last segment of the path of a single account, such as `account`',
     }),
     BANK_TLS_CERT: anyText.describe(
-      'a PEM file with the client certificate for the bank and its chain. bankql reads the files of these three variables at the start, on SIGHUP and when they change',
+      'a PEM file with the client certificate for the bank and its chain. bankql reads this file and the next two at the start, on SIGHUP and when they change',
     ),
     BANK_TLS_KEY: anyText.describe(
       'a PEM file with the private key of `BANK_TLS_CERT`, without a passphrase',
@@ -84,7 +84,7 @@ export const sections = {
       'the proxy to the bank, such as `http://user:password@proxy.example:3128`, and to an https `IDENTITY_JWKS_URL` outside of loopback. bankql does not use `HTTPS_PROXY`',
     ),
     BANK_KEEP_ALIVE: flag(true).describe(
-      'reuse connections for reads; `off` opens a connection for each read, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
+      'use connections for reads again; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
     ),
     BANK_CONNECTIONS: wholeNumber(64, 1, 10_000).describe(
       'the maximum number of connections to the bank for reads, and the same number for writes; the workers share them',
@@ -141,7 +141,7 @@ export const sections = {
       'a manifest of documents that clients may send by their ids, or a folder with one for each version of an app ([how](operate.md#persisted-documents))',
     ),
     PERSISTED_ONLY: flagOrLog.describe(
-      'accept only documents of the manifests; `log` also accepts other documents, and logs their names',
+      'accept only documents of the manifests; `log` accepts others too, and names them in the log',
     ),
     MCP_DOCUMENTS: anyText.describe("a folder of agents' tools, in `.graphql` files ([how](agents.md))"),
     MCP_URL: toolsAddress.describe("the public address of `/mcp`, and the `aud` of agents' tokens"),
@@ -157,10 +157,10 @@ export const sections = {
       'accept a PostgreSQL server that may lose records, for tests: bankql may then send payments twice',
     ),
     IDEMPOTENCY_TTL_DAYS: wholeNumber(30, 1, 3650).describe(
-      'how many days bankql keeps the record of a finished payment; give [all processes of a store](operate.md#time-and-retention) the same value',
+      'how long bankql keeps the record of a finished payment; the same for [all processes of a store](operate.md#time-and-retention)',
     ),
     BANK_PAYMENT_STATUS: jsonPath.describe(
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path decides whether the payment is DONE or REJECTED ([how](operate.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
       'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id and every member beside the path is known',
@@ -169,17 +169,17 @@ export const sections = {
       'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql reads neither them nor what is in them',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
-      'how the bank says that it executed a payment: words, codes or whole texts, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
+      'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
-      'how the bank says that it did not execute a payment and will not execute it: in the form of `BANK_PAYMENT_DONE`',
+      'the same for a payment that the bank did not execute and will not execute',
     ),
     BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
       'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
     ),
   },
   'The server': {
-    HOST: hostName.describe('the address to listen on, or its host name'),
+    HOST: hostName.describe('the address to listen on, or the name of one'),
     PORT: port(4000).describe('the port to listen on; 0 for any free port'),
     WORKERS: workerCount.describe(
       'the number of worker processes; `auto` means one per core ([how](operate.md#all-cores))',
