@@ -268,6 +268,8 @@ export class Call<T extends Operation = Operation>
     if (controller !== this.#controller) return;
     const now = performance.now();
     this.target.lane.gate.leave(this, true);
+    // The controller retains undici's request, and shared-reads.ts may retain the call for a while.
+    this.#controller = null;
     if (!this.#hasEnded && this.#response !== null) this.#end(this.#response.end(now - this.#enteredAt), now);
   }
 

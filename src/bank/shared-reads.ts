@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
+import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
 import { parsedTimes } from '../load/capacity.ts';
 import type { Call } from './call.ts';
@@ -110,8 +111,11 @@ export class SharedReads {
   readonly #options: SharedReadsOptions;
   readonly #admit: Admit;
   readonly #cache: LRUCache<string, CachedRead> | null;
-  /** The calls that further readers may share, by key. */
-  readonly #open = new Map<string, Call>();
+  /**
+   * The calls that further readers may share, by group and key. A Map that grows and shrinks all the time leaves a chain of old
+   * tables, whose entries V8 keeps until it collects the old generation. Here such an entry is an empty Map, and not a call.
+   */
+  readonly #open = new Map<string, Map<string, Call>>();
   /** The bytes of all answers that are not parsed yet. */
   #arriving = 0;
 
@@ -156,13 +160,14 @@ export class SharedReads {
     const { operation, credentials } = call;
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : credentials.id;
-    const key = `${isPublic ? credentials.keyId : group} ${keyOf(call.path, call.body)}`;
+    const path = keyOf(call.path, call.body);
+    const key = isPublic ? `${credentials.keyId} ${path}` : path;
     const known = isPublic && !unshared ? this.#cached(key) : null;
     if (known !== null && now - known.storedAt < this.#options.publicCacheTtlMs) {
       this.note(operation.id, limits, 'cached');
       return Promise.resolve(wanted === 'answer' ? known.result.answer : known.result);
     }
-    const inFlight = unshared ? undefined : this.#open.get(key);
+    const inFlight = unshared ? undefined : this.#open.get(group)?.get(key);
     const joined = inFlight !== undefined && now < inFlight.joinableUntil ? inFlight : null;
     return new Promise((resolve, reject) => {
       const { timeoutMs } = this.#options;
@@ -182,7 +187,7 @@ export class SharedReads {
       if (!unshared) {
         call.group = group;
         call.key = key;
-        this.#open.set(key, call);
+        getOrMake(this.#open, group, () => new Map()).set(key, call);
       }
       call.begin(reader);
     });
@@ -190,9 +195,8 @@ export class SharedReads {
 
   /** Called before a write: calls in progress are not shared any more, and their answers are not cached. */
   endJoining({ operation, credentials }: Call): void {
-    const isPublic = operation.audience === 'public';
-    for (const [key, { group }] of this.#open)
-      if (group === credentials.id || (isPublic && group === publicGroup)) this.#open.delete(key);
+    this.#open.delete(credentials.id);
+    if (operation.audience === 'public') this.#open.delete(publicGroup);
   }
 
   /** Called after a write that may have changed something. */
@@ -204,11 +208,19 @@ export class SharedReads {
   /** Serves all readers of a call with its result or an error. The result is cached if it is public, and nothing was written meanwhile. */
   settle(call: Call, result: ReadResult | null, error: unknown): void {
     this.release(call);
-    // From now on nobody can share the call. After a write, it has been removed already (`endJoining`).
-    const isOpen = this.#open.get(call.key) === call && this.#open.delete(call.key);
-    if (isOpen && call.group === publicGroup && result?.isValid === true)
+    if (this.#close(call) && call.group === publicGroup && result?.isValid === true)
       this.#cache?.set(call.key, { result, storedAt: performance.now() });
     this.#serve(call, result, error);
+  }
+
+  /** From now on nobody can share the call. Returns false if a write has ended that already (`endJoining`). */
+  #close(call: Call): boolean {
+    const { group, key } = call;
+    const open = this.#open.get(group);
+    if (open?.get(key) !== call) return false;
+    open.delete(key);
+    if (open.size === 0) this.#open.delete(group);
+    return true;
   }
 
   /** Serves some readers now, and the others in later iterations of the event loop. */

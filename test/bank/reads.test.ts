@@ -597,6 +597,25 @@ describe('the readers of one call', () => {
   });
 });
 
+test('a call that has ended keeps neither its request nor its answer', async () => {
+  const reads = new SharedReads({ publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 60_000 });
+  const kept: WeakRef<object>[] = [];
+  const target = targetOver(getBranches, reads, (handler) => {
+    const controller = controllerOf();
+    kept.push(new WeakRef(controller));
+    handler.onRequestStart?.(controller, null);
+    handler.onResponseStart?.(controller, 200, { 'content-type': 'application/json' }, '');
+    handler.onResponseData?.(controller, Buffer.from(JSON.stringify(branches.body)));
+    handler.onResponseEnd?.(controller, {});
+  });
+  const call = new Call(target, requestCredentials(alice, new Callers()), '/B', null, false);
+  const read = async () => void kept.push(new WeakRef(await reads.read(call, {}, 'answer')));
+  await read();
+  await keptMegabytes();
+  expect(kept.map((each) => each.deref())).toEqual([undefined, undefined]);
+  expect(call.isOver).toBe(true);
+});
+
 describe('the cache of public answers', () => {
   const maxBytes = 8 * 2 ** 20;
 
