@@ -172,7 +172,7 @@ export const sections = {
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
-      'the same for a payment that the bank did not execute and will not execute',
+      'words by which the bank says that it did not execute a payment and will not; in the form of `BANK_PAYMENT_DONE`',
     ),
     BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
       'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
