@@ -160,7 +160,7 @@ export const sections = {
       'how long bankql keeps the record of a finished payment; the same for [all processes of a store](operate.md#time-and-retention)',
     ),
     BANK_PAYMENT_STATUS: jsonPath.describe(
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. This value then gives the payment's state ([how](operate.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
       'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id and every member beside the path is known',
@@ -172,7 +172,7 @@ export const sections = {
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
-      'words by which the bank says that it did not execute a payment and will not; in the form of `BANK_PAYMENT_DONE`',
+      'the same for a payment that the bank did not execute and will not execute',
     ),
     BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
       'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
@@ -209,7 +209,7 @@ export const sections = {
         'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY=on` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
-      '`production` makes the sandbox bank and a missing `STATE_URL` errors; the image and the systemd unit set it',
+      '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',
     ),
     SANDBOX_PORT: port(4010).describe("the sandbox bank's port; 0 for any free port"),
   },
