@@ -28,7 +28,7 @@ export type PaymentDocument = Document<
 >;
 
 export const paymentQuery =
-  'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { state trackId transactionId status failureCode value { amount currency } createdAt } }';
+  'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { id state trackId transactionId status failureCode value { amount currency } createdAt } }';
 
 /**
  * The state of a payment.
