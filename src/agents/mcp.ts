@@ -27,7 +27,7 @@ const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 export type Message = Readonly<Record<string, unknown>>;
 
 /** Functions that answer messages: one for each method of the protocol about tools. */
-export interface MethodHandlers {
+interface MethodHandlers {
   readonly list: () => ListToolsResult;
   /** `asking`: the message's answers to a question; null if the client cannot ask a person. */
   readonly call: (
@@ -36,7 +36,7 @@ export interface MethodHandlers {
   ) => Promise<CallToolResult | InputRequiredResult>;
 }
 
-export interface MessageAnswer {
+interface MessageAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;

@@ -36,7 +36,7 @@ export function serveTools(
   return { byName, ...yoga, respond: createRespond({}, yoga.toErrorResult) };
 }
 
-export type ServedTools = ReturnType<typeof serveTools>;
+type ServedTools = ReturnType<typeof serveTools>;
 
 /** A call of a tool, until it is answered. */
 export interface ToolCall {

@@ -34,7 +34,7 @@ import { createReload } from './reload.ts';
 import type { ServiceStart } from './workers/messages.ts';
 
 /** Options of src/index.ts, which other programs use to start bankql. */
-export interface Embedding extends Pick<ServerOptions, 'isMounted' | 'path' | 'plugins'> {
+interface Embedding extends Pick<ServerOptions, 'isMounted' | 'path' | 'plugins'> {
   /** Limits that replace the fixed ones, for tests. */
   readonly limits?: Partial<Limits>;
 }

@@ -179,7 +179,7 @@ export function takeEnvFiles(words: readonly string[]) {
 const isHelp = (word: string) => word === '--help' || word === '-h';
 
 /** A command with its options and words from the command line. */
-export interface Invocation extends Pick<CliCommand, 'isService' | 'failureCode'> {
+interface Invocation extends Pick<CliCommand, 'isService' | 'failureCode'> {
   /** Errors: those of CliCommand. A UsageError ends with the command's usage. */
   run(context: CliContext): Promise<Service | number>;
 }

@@ -15,7 +15,6 @@ export type MetadataEntry = z.infer<typeof metadataEntry>;
 
 /** The query body of postMetadata. */
 export const metadataQuery = z.strictObject({ id: z.string() });
-export type MetadataQuery = z.infer<typeof metadataQuery>;
 
 export const postMetadata = operation({
   id: 'postMetadata',

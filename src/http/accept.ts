@@ -5,7 +5,7 @@ import { getOrMake } from '../get-or-make.ts';
 import { RequestError } from '../graphql/errors.ts';
 
 /** The formats that a client accepts, by its `Accept`. */
-export interface Accepted {
+interface Accepted {
   /** The format of a single result; null if the client accepts only a stream. */
   readonly mediaType: MediaType | null;
   /** The format of several results; null if the client accepts only one. */

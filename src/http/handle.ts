@@ -54,11 +54,8 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
   /** Serves the tools for agents; null (the default): there are none. */
   readonly tools?: ToolsEndpoint | null | undefined;
   readonly logger: Logger;
-  /**
-   * Why the process should get no requests, in a few words; null if it should get them. /ready answers 503 with this text
-   * (default: it answers 200).
-   */
-  readonly whyNotReady?: () => string | null | Promise<string | null>;
+  /** Whether the process is about to stop: /ready then answers 503, so that it gets no further requests (default: never). */
+  readonly isLeaving?: () => boolean;
   /** Called with the status when a request is refused for its method, headers or length (rules.ts). It must not throw. */
   readonly onHttpRefusal?: ((status: HttpRefusal) => void) | undefined;
   /** Observes every request for GraphQL, including refused ones. */
@@ -267,8 +264,8 @@ export function createHandle(options: HandleOptions) {
       return graphiql.file(page, String(headers['accept-encoding'] ?? ''));
     if (page === 'resource metadata' && tools?.metadata)
       return { status: 200, headers: ['Content-Type', 'application/json'], body: tools.metadata.json };
-    const reason = page === '/ready' ? await options.whyNotReady?.() : null;
-    return reason == null ? { status: 200, ...text('') } : { status: 503, ...text(`${reason}\n`) };
+    if (page === '/ready' && options.isLeaving?.() === true) return { status: 503, ...text('leaving\n') };
+    return { status: 200, ...text('') };
   }
 
   return {

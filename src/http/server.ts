@@ -61,10 +61,7 @@ function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed, options.callers);
-  const { handle, replaceDocuments } = createHandle({
-    ...options,
-    whyNotReady: () => (isLeaving ? 'leaving' : (options.whyNotReady?.() ?? null)),
-  });
+  const { handle, replaceDocuments } = createHandle({ ...options, isLeaving: () => isLeaving });
   /** The work for requests that has not ended. A mutation continues after its client has left. */
   const underWay = new Set<Promise<void>>();
   const follow: Handle = (exchange) => {

@@ -225,6 +225,7 @@ describe('where there is no record and no list, the whole answer fails', () => {
     ['null', getCustomer, 'null', 'is not a JSON object'],
     ['a text', getBranches, '"x"', 'is not a JSON object'],
     ['a number', getBranches, '1', 'is not a JSON object'],
+    ['true', getBranches, 'true', 'is not a JSON object'],
     ['another key', getBranches, '{"Branches":[]}', 'has no list under "branches"'],
     [
       'a list that is null, with more',

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'graphql';
 import { build } from 'vite';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { fetchSend } from '../../src/client/index.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { closeNow, listenOnLoopback } from '../support/loopback.ts';
 import { lossyFetch } from '../support/lossy-fetch.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture } from '../support/server-fixture.ts';
 
 const BranchName = graphql(`
   query BranchName($branchId: ID!) { bank { branch(branchId: $branchId) { name } } }
@@ -18,16 +18,9 @@ const BranchName = graphql(`
 
 const line = 'GET /v1/api/banks/BANK/branches';
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture();
-});
-beforeEach(() => {
-  fixture.bank.calls.length = 0;
-  fixture.bank.on(line, { body: { branches: [{ id: 'BR', name: 'Main' }] } });
-});
+const fixture = await shareServerFixture();
+beforeEach(() => void fixture.bank.on(line, { body: { branches: [{ id: 'BR', name: 'Main' }] } }));
 afterEach(() => vi.unstubAllGlobals());
-afterAll(() => fixture[Symbol.asyncDispose]());
 
 const answering = (response: () => Response) =>
   fetchSend('http://bankql.test', { fetch: async () => response() });

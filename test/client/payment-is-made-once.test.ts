@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'graphql';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import {
   createPayments,
   fetchSend,
@@ -12,7 +12,7 @@ import {
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { type Loss, lossyFetch } from '../support/lossy-fetch.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture } from '../support/server-fixture.ts';
 import { lateBy } from '../support/waits.ts';
 
 const Transfer = graphql(`
@@ -40,26 +40,15 @@ const invalid = { ...input, value: { amount: '0', currency: 'EUR' } };
 const accepted = { status: 201, body: { id: 'TX', status: 'COMPLETED' } };
 const refusal = { status: 422, body: { message: 'Insufficient funds' } };
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  // The time limit is so long that the bank's answers are in time even on a busy machine.
-  const milliseconds = 60_000;
-  fixture = await startServerFixture({
-    bankOptions: {
-      timeoutMs: milliseconds,
-      paymentTimeoutMs: milliseconds,
-      connectTimeoutMs: milliseconds,
-    },
-  });
+// The time limit is so long that the bank's answers are in time even on a busy machine.
+const milliseconds = 60_000;
+const fixture = await shareServerFixture({
+  bankOptions: { timeoutMs: milliseconds, paymentTimeoutMs: milliseconds, connectTimeoutMs: milliseconds },
 });
-beforeEach(() => {
-  fixture.bank.calls.length = 0;
-  fixture.bank.on(line, accepted);
-});
+beforeEach(() => void fixture.bank.on(line, accepted));
 afterEach(() => {
   vi.unstubAllGlobals();
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
 
 /** The storage of a browser, which survives a reload. */
 function createStorage() {

@@ -44,33 +44,26 @@ test('check prints the fixed limits if it is asked for them', async () => {
   ]);
 });
 
-test('check prints each variable that is set, with its source, and no secret', async () => {
-  const { code, lines } = await run(
+test('check --no-store leaves out a store that cannot be reached, and prints each variable that is set, with its source, and no secret', async () => {
+  const { code, errors, lines } = await run(
     ['--no-store'],
     {
       PORT: '4100',
       BANK_SUBSCRIPTION_KEY: 'top-secret-key',
-      STATE_URL: `postgres://user:${'top-secret'}@127.0.0.1:5432/bankql`,
+      STATE_URL: `postgres://user:${'top-secret'}@127.0.0.1:1/bankql`,
       LOG_LEVEL: 'warn',
       HOST: '',
     },
     new Map([['LOG_LEVEL', 'production.env']]),
   );
-  expect(code).toBe(0);
+  expect([code, errors]).toEqual([0, '']);
   expect(lines.slice(1, -1).map((line) => line.replace(/ +/g, ' '))).toEqual([
     ' BANK_SUBSCRIPTION_KEY=… # environment',
-    ' STATE_URL=postgres://…@127.0.0.1:5432/bankql # environment',
+    ' STATE_URL=postgres://…@127.0.0.1:1/bankql # environment',
     ' PORT=4100 # environment',
     ' LOG_LEVEL=warn # production.env',
   ]);
   expect(lines.join()).not.toContain('top-secret');
-});
-
-test('check refuses the address of a payment store that cannot be read, and shows no secret', async () => {
-  const STATE_URL = `postgres://user@a/pay?password=${'top-secret'}`;
-  const { errors, lines } = await run([], { BANK_BASE_URL: 'https://bank.example', STATE_URL });
-  expect(errors).toMatch(/^STATE_URL=postgres:\/\/…@a\/pay\?… cannot be used: .*password is not supported/);
-  expect(`${errors}${lines.join()}`).not.toMatch(/top-|secret/);
 });
 
 const folder = testFolder();
@@ -97,11 +90,6 @@ test('check says what the payment store holds, and writes nothing to it or next 
   expect(code).toBe(0);
   expect(lines.at(-2)).toMatch(/^Payment records: the newest is \d+ s old; 1 PENDING, 0 UNKNOWN\.$/);
   expect(files()).toEqual(before);
-});
-
-test('check --no-store leaves out a payment store that cannot be reached', async () => {
-  const STATE_URL = 'postgres://u@127.0.0.1:1/db';
-  expect(await run(['--no-store'], { ...bank, STATE_URL })).toMatchObject({ code: 0, errors: '' });
 });
 
 test('check accepts the default store of a bank on this machine, whose folder the start creates', async () => {

@@ -56,6 +56,10 @@ test.each<[Given, string]>([
   [{ STATE_URL: 'memory:', BANK_BASE_URL: 'http://bank.example' }, 'BANK_ALLOW_HTTP'],
   [{ ...real, STATE_URL: 'postgres://me@host' }, 'it has to name a database'],
   [{ ...real, STATE_URL: 'state.db' }, 'it names no payment store: use memory:'],
+  [
+    { ...real, STATE_URL: `postgres://user@a/pay?password=${'pw'}` },
+    'STATE_URL=postgres://…@a/pay?… cannot be used: ',
+  ],
   [{ BANK_ID: '..' }, 'a dot segment'],
   [{ BANK_DEFAULT_VIEW: 'a/b' }, 'it holds one of'],
   [{ BANK_ACCOUNT_SCOPE: 'a/b' }, 'BANK_ACCOUNT_SCOPE=a/b '],

@@ -5,7 +5,7 @@ import { byLine, type FaultyBank, reply, startFaultyBank } from '../support/faul
 import { letPass } from '../support/let-pass.ts';
 import { postOf } from '../support/requests.ts';
 
-/** While the bank is unavailable, public data may be answered from the cache. test/bank/reads.test.ts tests when. */
+/** While the bank is unavailable, public data may be answered from the cache. test/bank/shared-reads.test.ts tests when. */
 
 let bank: FaultyBank;
 let bankql: TestBankql;

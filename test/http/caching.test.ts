@@ -1,31 +1,27 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { validateViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
 import { postOf } from '../support/requests.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Promise 6: HTTP caches may keep public data only. */
 
 const branches = '{ bank { branches { totalCount } } }';
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture({
-    publicMaxAgeSeconds: 60,
-    explains: true,
-    defaults: {
-      bankId: 'BANK',
-      viewId: 'owner',
-      viewer: { customerId: validateViewerTemplate('{auth-id}-C'), accountId: null },
-    },
-    http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
-  });
+const fixture = await shareServerFixture({
+  publicMaxAgeSeconds: 60,
+  explains: true,
+  defaults: {
+    bankId: 'BANK',
+    viewId: 'owner',
+    viewer: { customerId: validateViewerTemplate('{auth-id}-C'), accountId: null },
+  },
+  http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
 });
 beforeEach(() => {
   fixture.bank.otherwise({ body: { id: 'ACC', label: 'L' } });
   fixture.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [] } });
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
 
 const get = (query: string, headers: Record<string, string> = {}) =>
   fetch(`${fixture.url}?${new URLSearchParams({ query })}`, { headers: { ...credentials, ...headers } });

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { postOf } from '../support/requests.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Promise 18: pages of other origins may call bankql only if their origin is listed. */
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture({
-    http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
-  });
+const fixture = await shareServerFixture({
+  http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
 
 const query = JSON.stringify({ query: '{ __typename }' });
 

@@ -10,13 +10,13 @@ import {
   type SelectionNode,
   visit,
 } from 'graphql';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import type { RecordedCall } from '../support/recording-bank.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture } from '../support/server-fixture.ts';
 
 /** The example app's screens with @defer wherever it is allowed: they return the same data with the same REST calls. */
 
@@ -29,25 +29,15 @@ const screens = readdirSync(join(folder, 'screens'))
   }))
   .filter(({ text }) => !/^mutation/m.test(text));
 
-let sandbox: Sandbox;
-let fixture: ServerFixture;
-beforeAll(async () => {
-  const { defaults, limits, documentLimits } = readConfig({}).server;
-  sandbox = await startSandbox({ port: 0 });
-  fixture = await startServerFixture({
-    defaults,
-    limits,
-    documentLimits: { ...documentLimits, directives: 100 },
-  });
-  fixture.bank.otherwise(forward);
+const sandbox = await startSandbox({ port: 0 });
+const { defaults, limits, documentLimits } = readConfig({}).server;
+const fixture = await shareServerFixture({
+  defaults,
+  limits,
+  documentLimits: { ...documentLimits, directives: 100 },
 });
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-  await sandbox.close();
-});
-beforeEach(() => {
-  fixture.bank.calls.length = 0;
-});
+beforeEach(() => void fixture.bank.otherwise(forward));
+afterAll(() => sandbox.close());
 
 async function forward({ method, path, headers, body }: RecordedCall) {
   const { host, connection, 'content-length': _length, ...rest } = headers;

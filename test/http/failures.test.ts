@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/http/connection.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { capacityLimits } from '../support/capacity-limits.ts';
 import { answerTo, postOf, postText } from '../support/requests.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { type ServerFixture, shareServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Any failure, in any place, affects only its own request: the request is answered, and the next one is served. */
 
@@ -87,12 +87,8 @@ const getText = (target: string, accept = '*/*') =>
   `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`;
 const body = '{"query":"{ __typename }"}';
 
-describe('an invalid address', () => {
-  let fixture: ServerFixture;
-  beforeAll(async () => {
-    fixture = await startServerFixture();
-  });
-  afterAll(() => fixture[Symbol.asyncDispose]());
+describe('an invalid address', async () => {
+  const fixture = await shareServerFixture();
 
   const nonsense = [
     '//',

@@ -5,17 +5,13 @@ import {
   type IntrospectionQuery,
 } from 'graphql';
 import { serverAudits } from 'graphql-http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture } from '../support/server-fixture.ts';
 
 /** The public audit suite of GraphQL over HTTP, run against the complete server. */
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture();
-});
-afterAll(() => fixture[Symbol.asyncDispose]());
+const fixture = await shareServerFixture();
 
 const audits = serverAudits({ url: () => fixture.url, fetchFn: fetch });
 

@@ -1,25 +1,18 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { answerTo, connectTo, postOf } from '../support/requests.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** What every answer has, and what GraphQL over HTTP asks of a server beyond the audits of graphql-http-audits.test.ts. */
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture({
-    http: {
-      corsOrigins: new Set(['https://app.example']),
-      onlyLocalNames: false,
-    },
-  });
+const fixture = await shareServerFixture({
+  http: {
+    corsOrigins: new Set(['https://app.example']),
+    onlyLocalNames: false,
+  },
 });
-beforeEach(() => {
-  fixture.bank.calls.length = 0;
-  fixture.bank.otherwise({ body: { branches: [] } });
-});
-afterAll(() => fixture[Symbol.asyncDispose]());
+beforeEach(() => void fixture.bank.otherwise({ body: { branches: [] } }));
 
 const query = JSON.stringify({ query: '{ __typename }' });
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/plugin/global-id.ts';
 import { anyCharacter } from '../support/any-text.ts';
 import { exact } from '../support/bankql-fixture.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture } from '../support/server-fixture.ts';
 
 /** Invalid and unusual requests: documents that are valid, nearly valid or invalid; variables; headers. */
 
@@ -108,20 +108,15 @@ const fuzzedRequest = fc.record({ body, headers });
 
 /** Faults of a body other than its document: variables, names, bytes. test/graphql/document-limits.test.ts tests documents. */
 
-let fixture: ServerFixture;
+const fixture = await shareServerFixture({ limits: { timeoutMs: 20_000, restCalls: 50 } });
 const prototype = Object.getOwnPropertyNames(Object.prototype).sort();
-beforeAll(async () => {
-  fixture = await startServerFixture({ limits: { timeoutMs: 20_000, restCalls: 50 } });
-});
 beforeEach(() => {
-  fixture.bank.calls.length = 0;
   const account = { id: 'a', balance: { amount: exact('1.00') } };
   fixture.bank.otherwise({ body: { accounts: [account], branches: [{ acceptsDeposits: true, id: 'b' }] } });
 });
 afterAll(async () => {
   expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(prototype);
   expect((await fetch(`${fixture.server.url}/health`)).status).toBe(200);
-  await fixture[Symbol.asyncDispose]();
 });
 
 const key = { 'Ocp-Apim-Subscription-Key': 'k', 'Auth-Provider-Name': 'p', 'Auth-ID': 'a' };

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as send } from 'node:http';
 import { parse } from 'graphql';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { badUserInput } from '../../src/errors.ts';
 import { RequestError, retryLaterError } from '../../src/graphql/errors.ts';
 import { headerValues, type IncomingHead } from '../../src/http/head.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { type ServerFixture, shareServerFixture } from '../support/server-fixture.ts';
 
 /** A request, and the status of its answer. */
 interface SentRequest {
@@ -404,15 +404,13 @@ const withoutCaching = ({ headers, ...seen }: Seen) => ({
 describe.each([
   ['POST and GET have the same answer and make the same calls', options, handlerRequests],
   ['POST and GET are refused with the same answer', optionsOfRefused, refused],
-])('%s', (_what, given, rows) => {
-  let fixture: ServerFixture;
-  beforeAll(async () => {
-    fixture = await startServerFixture(given);
+])('%s', async (_what, given, rows) => {
+  const fixture = await shareServerFixture(given);
+  beforeEach(() => {
     fixture.bank
       .otherwise(anyAnswer)
       .on('GET /v1/api/banks/BANK/products/gone', { status: 404, body: { message: 'gone' } });
   });
-  afterAll(() => fixture[Symbol.asyncDispose]());
 
   test.each(rows)('%s', async (_what, asked) => {
     const answered = await ask(fixture, asked);

@@ -3,26 +3,19 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { mediaRanges, weightOf } from '../../src/http/accept.ts';
 import { ClientDisconnected, parseBodyParams, parseUrlParams, readBody } from '../../src/http/body.ts';
 import { credentials } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { answerTo, connectTo, postOf, postText } from '../support/requests.ts';
-import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { shareServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy } from '../support/waits.ts';
 
 /** How the body, the URL and the Accept header of a request are read, and which bodies are refused. */
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture();
-});
-beforeEach(() => {
-  fixture.bank.calls.length = 0;
-  fixture.bank.otherwise({ body: { branches: [] } });
-});
-afterAll(() => fixture[Symbol.asyncDispose]());
+const fixture = await shareServerFixture();
+beforeEach(() => void fixture.bank.otherwise({ body: { branches: [] } }));
 
 const query = JSON.stringify({ query: '{ __typename }' });
 const branches = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });

@@ -96,7 +96,7 @@ const isDearer = (measure: (cost: Cost) => number, cost: Cost, than: readonly Fo
   return last === undefined || than.length < kept || measure(cost) > measure(last.cost);
 };
 
-export interface SearchOptions {
+interface SearchOptions {
   readonly seconds: number;
   readonly seed: number;
   readonly say: (line: string) => void;

@@ -7,7 +7,7 @@ import { errorCodes } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/store/memory-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store/store.ts';
-import { bankDefaults, createTestBankql, credentials } from '../support/bankql.ts';
+import { bankDefaults, credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { until } from '../support/waits.ts';
@@ -114,13 +114,6 @@ test('a payment without a free connection is refused in the same way, and its ke
   expect((await first).errors).toBeUndefined();
   expect((await fixture.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
   expect(fixture.bank.calls).toHaveLength(2);
-});
-
-test('a payment whose bank cannot be reached is refused with its key, which is free', async () => {
-  await using bankql = await createTestBankql({ bankUrl: 'http://127.0.0.1:9' });
-  const { errors } = await bankql.ask(pay(), {}, credentials);
-  expect(errors).toMatchObject([{ extensions: { code: 'BANK_UNAVAILABLE', idempotencyKey: 'key' } }]);
-  expect((await bankql.ask(find)).data).toEqual({ payment: null });
 });
 
 /** The advice of docs/payments.md about a code: the row of its table with the code, or with the beginning of its name. */

@@ -233,7 +233,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
 
     for (const _ of [1, 2]) {
       expect((await bankql.ask(document)).errors).toMatchObject([
-        { path: [field], extensions: { code: 'BANK_UNAVAILABLE', retryable: true } },
+        { path: [field], extensions: { code: 'BANK_UNAVAILABLE', idempotencyKey: 'key', retryable: true } },
       ]);
       expect((await bankql.ask(recorded)).data).toEqual({ payment: null });
     }

@@ -108,7 +108,7 @@ interface World {
   readonly gone: readonly string[];
 }
 
-export interface Explored {
+interface Explored {
   readonly worlds: number;
   /** The states of the store that occurred. */
   readonly states: ReadonlySet<string>;

@@ -64,7 +64,7 @@ export const input = (amount = '12.50', to = 'bob-current') => ({
 const envelope = 'io.modelcontextprotocol';
 const revision = '2026-07-28';
 
-export const formClient = { elicitation: { form: {} } };
+const formClient = { elicitation: { form: {} } };
 
 /** The parts of a call besides its arguments. */
 export interface Asked {
@@ -125,7 +125,7 @@ export async function send(
 }
 
 /** A result of a tool: an answer, or a question. */
-export interface ToolResult {
+interface ToolResult {
   readonly isError?: boolean;
   readonly content?: readonly { readonly text: string }[];
   readonly resultType?: string;
@@ -165,7 +165,7 @@ export const agree = (
   more: Asked = {},
 ) => call(url, name, given, { inputResponses: agreed, requestState: asked.requestState, ...more });
 
-export interface AgentsFixture extends AsyncDisposable {
+interface AgentsFixture extends AsyncDisposable {
   readonly bank: SandboxRecorder;
   /** The address of /mcp. */
   readonly url: string;

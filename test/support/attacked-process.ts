@@ -12,7 +12,7 @@ export interface Answered {
 }
 
 /** The effects of an attack. */
-export interface Costs {
+interface Costs {
   /**
    * The maximum processor time of bankql's main thread while a good caller waited, in milliseconds: the wait on a machine
    * without other work. The time for which the test's own process, as the caller or as the bank, was late is subtracted,

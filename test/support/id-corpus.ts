@@ -1,5 +1,5 @@
 /** An id that a caller may choose, and the path segment that it becomes; null if no call may be made for it. */
-export type CorpusEntry = readonly [what: string, id: string, segment: string | null];
+type CorpusEntry = readonly [what: string, id: string, segment: string | null];
 
 const refused = (what: string, id: string): CorpusEntry => [what, id, null];
 const accepted = (id: string, segment: string, what = JSON.stringify(id)): CorpusEntry => [what, id, segment];

@@ -166,10 +166,10 @@ export const invariants = {
   ],
 } satisfies Readonly<Record<string, (one: PaymentCase) => readonly string[]>>;
 
-export type Invariant = keyof typeof invariants;
+type Invariant = keyof typeof invariants;
 
 /** The place where a history violates an invariant. */
-export interface Violation {
+interface Violation {
   readonly invariant: Invariant;
   readonly account: string;
   readonly what: string;

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach } from 'vitest';
 import { type RunningServer, type ServerOptions, serve } from '../../src/http/server.ts';
 import { type TestOptions, testOptions } from './bankql.ts';
 import { capacityLimits } from './capacity-limits.ts';
@@ -34,4 +35,12 @@ export async function startServerFixture(
       await server.close();
     },
   };
+}
+
+/** A fixture for all tests of a file that change nothing. Its bank is reset before each test. */
+export async function shareServerFixture(...options: Parameters<typeof startServerFixture>) {
+  const fixture = await startServerFixture(...options);
+  beforeEach(() => fixture.bank.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
+  return fixture;
 }

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { listenOnLoopback } from './loopback.ts';
 
 /** One address in front of servers of loopback. A connection ends when either of its sides does. */
-export interface TcpGate extends AsyncDisposable {
+interface TcpGate extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   /** Ends all connections. New connections lead to this port. */

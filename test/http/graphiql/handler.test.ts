@@ -2,16 +2,12 @@ import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ServerFixture, startServerFixture } from '../../support/server-fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { shareServerFixture, startServerFixture } from '../../support/server-fixture.ts';
 
 /** GraphiQL's page and its files as they are sent. page.test.ts tests them in a browser. */
 
-let fixture: ServerFixture;
-beforeAll(async () => {
-  fixture = await startServerFixture({ graphiql: { headers: null } });
-});
-afterAll(() => fixture[Symbol.asyncDispose]());
+const fixture = await shareServerFixture({ graphiql: { headers: null } });
 
 interface Answer {
   readonly status: number | undefined;

@@ -4,7 +4,7 @@ import { deadlineMs } from './cluster.ts';
 import type { History } from './run.ts';
 
 /** The result of checking a history: the number of events of each kind, and the violations. */
-export interface HistoryReport {
+interface HistoryReport {
   readonly counts: ReadonlyMap<string, number>;
   readonly violations: readonly string[];
 }

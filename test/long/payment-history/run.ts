@@ -28,7 +28,7 @@ const clientCount = 12;
 const patienceMs = { history: 15_000, 'last word': 300_000, 'after the lease': 300_000 } as const;
 
 /** Called with the number of operations that were requested so far. */
-export type OnAsked = (asked: number) => void;
+type OnAsked = (asked: number) => void;
 
 /**
  * Runs clients and faults on a cluster, and records what happens.

@@ -41,7 +41,7 @@ export interface ChaosEvent {
   readonly way: number;
 }
 
-export type ChaosKind = keyof typeof deck;
+type ChaosKind = keyof typeof deck;
 
 /** The number of events of each kind in one round. Each round has another order. */
 const deck = {
@@ -77,7 +77,7 @@ const asksOfPayment = 6;
 const operationsBetweenEvents = 22;
 
 /** The speed of a run: the average delay before a request, and the longest SIGSTOP. */
-export interface Pace {
+interface Pace {
   readonly waitMs: number;
   readonly pauseMs: number;
 }

@@ -78,7 +78,7 @@ export const unknown: PaymentOutcome = {
 };
 
 /** A store of a test. */
-export interface OpenedStore {
+interface OpenedStore {
   readonly store: PaymentStore;
   /** Moves all stored times back, as if time had passed. */
   pass(ms: number): Promise<void>;
