@@ -15,13 +15,11 @@ export interface Contender {
   /** The variable with the bank's address (default: `BANK_URL`), and further variables, besides `PORT` and `BANK_ID`. */
   readonly bankVariable?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Converts the query of a shape, for a contender with another schema than bankql's. */
+  /** Converts a shape's query for a contender whose schema is not bankql's. */
   readonly questionFor?: (shape: Shape) => Promise<Question>;
 }
 
-/**
- * Raises only the limits that would refuse a query for a hundred accounts or for 5,000 branches.
- */
+/** Raises only the limits with which bankql would refuse the queries for a hundred accounts or for 5,000 branches. */
 export const raisedLimits = {
   MAX_REST_CALLS: '250',
   ...withLimits({ publicCacheMs: 0, queryTokens: 5000, queryAliases: 100, queryFields: 2000 }),

@@ -42,8 +42,8 @@ function processorTimes(pid: number) {
 }
 
 /**
- * Measures one round: a warm-up, and the time that counts. In this time, every answer must equal the answer that
- * `checkedAnswer` has checked, byte for byte, and every call that reaches the bank is counted.
+ * Measures one round, after a warm-up. Every answer must equal the one that `checkedAnswer` has checked, byte for byte,
+ * and every call that reaches the bank is counted.
  * Errors: a wrong answer; a call that the bank refused; for a contender that must be exact, another number of calls than
  *         necessary.
  */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * Makes the command of the package and the image: `command/main.js`, a bundle of the sources and of most packages. It exists
- * because finding and loading 1,400 modules takes most of the processor time of a start. Code that only some starts need is in
+ * Makes the command of the package and the image: `command/main.js`, a bundle of the sources and of most packages. Without a
+ * bundle, finding and loading 1,400 modules takes most of the processor time of a start. Code that only some starts need is in
  * separate chunks. The bundle finds other files by relative paths: package.json in the parent folder, GraphiQL's files, and the
  * program of SQLite's threads, which is bundled as a second entry.
  */
@@ -22,7 +22,7 @@ async function makeBundle() {
     input: { main: 'src/main.ts', 'sqlite-thread': 'src/payments/store/sqlite/sqlite-thread.ts' },
     platform: 'node',
     external,
-    // Compiled for Node 22, which does not know `using`.
+    // The target is Node 22, which does not support `using`.
     transform: { target: 'es2023' },
   });
   const { output } = await bundle.generate({

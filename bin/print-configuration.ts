@@ -5,14 +5,13 @@ import { limitRows } from '../src/load/fixed-limits.ts';
 const introduction = `# Configuration
 
 bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
-\`true\`, \`false\`). If values are invalid, bankql prints the remedy of each, and does not start.
-It also refuses unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or are almost its own
-(\`BNAK_BASE_URL\`), and settings of earlier versions. Names that a platform sets by itself are ignored, such as the
-service links of Kubernetes (\`BANK_SERVICE_HOST\`). \`bankql check\` checks the settings and the
+\`true\`, \`false\`). If a value is invalid, bankql prints the remedy, and does not start. It also refuses settings of earlier
+versions, and unknown names that begin like its own (\`BANK_…\`, \`STATE_…\`) or nearly are its own (\`BNAK_BASE_URL\`). Names that a
+platform sets, such as Kubernetes' \`BANK_SERVICE_HOST\`, are ignored. \`bankql check\` checks the settings and the
 payment store, and prints the source of each setting.
 
 White space and invisible characters at the ends of a value are removed. Quotes around a value are refused.
-\`--env-file FILE\` reads a file in UTF-8 as Node does. Values of the environment take precedence over files, and
+\`--env-file FILE\` reads a file in UTF-8 as Node does. The environment takes precedence over files, and
 later files over earlier ones.
 
 \`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\` and \`src/load/fixed-limits.ts\`.
@@ -21,7 +20,7 @@ later files over earlier ones.
 
 const limitsIntroduction = `## Fixed limits
 
-These values are not settings. \`bankql check --limits\` prints their values on a machine; \`src/load/fixed-limits.ts\` has the reasons.
+These are not settings. \`bankql check --limits\` prints their values on a machine; \`src/load/fixed-limits.ts\` has the reasons.
 
 `;
 

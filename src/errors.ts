@@ -1,5 +1,5 @@
 /**
- * Who is at fault for an error. If the bank refuses a client's request, it is the client. `load`: bankql has too much to do.
+ * Who is at fault for an error: if the bank refuses a client's request, the client. `load`: bankql has too much to do.
  * Alerts use it, so that a faulty client raises no alert.
  */
 export type Fault = 'client' | 'bank' | 'bankql' | 'load';
@@ -15,27 +15,30 @@ export const errorCodes = {
   UNAUTHENTICATED: final('client', 'The credentials were not accepted.'),
   FORBIDDEN: final(
     'client',
-    "The bank does not allow it to this caller, or the caller's token does not allow to pay.",
+    "The bank does not allow this to the caller, or the caller's token does not permit payments.",
   ),
   NOT_FOUND: final('client', 'The bank has no such record.'),
   BANK_REJECTED: final('client', 'The bank refused the request.'),
-  CONFLICT: final('client', 'The record is no longer the version that the update was meant for.'),
+  CONFLICT: final('client', 'The record no longer has the version for which the update was meant.'),
   RATE_LIMITED: retryable('client', 'Too many requests in a short time.'),
   BANK_ERROR: final('bank', 'The bank failed.'),
   BANK_UNAVAILABLE: retryable('bank', 'The bank cannot be reached.'),
   BANK_TIMEOUT: retryable('bank', 'The bank did not answer in time.'),
-  BANK_BAD_RESPONSE: final('bank', "The bank's answer cannot be understood."),
+  BANK_BAD_RESPONSE: final('bank', "bankql cannot understand the bank's answer."),
   OUTCOME_UNKNOWN: final('bank', 'A write or payment may have been executed; bankql never sends it again.'),
-  OVERLOADED: retryable('load', 'bankql has too much to do; what fails with this code changed nothing.'),
-  CALL_BUDGET_EXCEEDED: final('client', 'The operation asked the bank more often than it may.'),
+  OVERLOADED: retryable(
+    'load',
+    'bankql has too much to do; a request or field that fails with this code changed nothing.',
+  ),
+  CALL_BUDGET_EXCEEDED: final('client', 'The operation needs more calls of the bank than it may make.'),
   LIMIT_EXCEEDED: final('client', 'The operation, or its answer, is too large.'),
   GRAPHQL_PARSE_FAILED: final('client', 'The document is not GraphQL.'),
   GRAPHQL_VALIDATION_FAILED: final('client', 'The document does not fit the schema.'),
   PERSISTED_DOCUMENT_REQUIRED: final(
     'client',
-    'No document is known under this id, or only documents with an id are taken.',
+    'No document has this id, or only documents with an id are accepted.',
   ),
-  PERSISTED_QUERY_NOT_SUPPORTED: final('client', 'Hashes without a text are not taken: send it.'),
+  PERSISTED_QUERY_NOT_SUPPORTED: final('client', 'A hash without a text is not accepted: send the text.'),
   IDEMPOTENCY_IN_PROGRESS: retryable('client', "The key's payment is in progress."),
   IDEMPOTENCY_KEY_REUSED: final('client', 'The key was used for another payment.'),
   STATE_UNAVAILABLE: retryable('bankql', 'The records of payments cannot be read or written at the moment.'),
@@ -58,8 +61,8 @@ export class StartError extends Error {
 }
 
 /**
- * For `.catch`: throws a StartError, which ends the start or the command. Its message is `words`, followed by the message of
- * the cause. A cause that is a StartError is thrown as it is.
+ * For `.catch`: throws a StartError, which ends the start or the command. Its message is `words` followed by the message of
+ * the cause. If the cause is a StartError, the cause itself is thrown.
  * Errors: StartError.
  */
 export const stopStart =
@@ -104,7 +107,10 @@ export interface ErrorDetails {
   readonly version?: string;
   /** The argument that is at fault, as a path into the input or the arguments. */
   readonly argument?: readonly string[];
-  /** The call was cancelled because nobody waits for it any more. It is not a failure of the bank, and nobody reads the error. */
+  /**
+   * Whether the call was cancelled because nobody waits for it any more. That is not a failure of the bank, and nobody reads
+   * the error.
+   */
   readonly isGivenUp?: true;
   /** The bank's own reason, if its body named one. */
   readonly bankCode?: string;
@@ -133,8 +139,8 @@ export class ExpectedError extends Error {
 }
 
 /**
- * A failure that is reported to the caller, with a stable code. Its message is public: it contains no secret, and nothing of the
- * bank's 5xx answers. Any other thrown value is reported as INTERNAL, without its message.
+ * A failure that is reported to the caller, with a stable code. Its message is public: it contains no secret, and nothing of
+ * the bank's 5xx answers. Any other thrown value is reported to the caller as INTERNAL, without its message.
  */
 export class BankqlError extends ExpectedError {
   override readonly name = 'BankqlError';

@@ -35,7 +35,10 @@ export interface StartOptions {
 }
 
 export interface MountOptions extends StartOptions {
-  /** The end of GraphQL's path, if the host passes on the full path of a request, as with `fetch` (default: `/graphql`). */
+  /**
+   * The end of GraphQL's path (default: `/graphql`). It matters if the host passes on the full path of a request, as with
+   * `fetch`.
+   */
   readonly path?: string;
 }
 
@@ -95,10 +98,10 @@ function contextOf({
     ...resolved,
     replica,
     write,
-    // So that `write` receives the text that a terminal would show, and not lines of the log.
+    // `write` receives the text that a terminal would show, and not lines of the log.
     isTerminal: true,
     writeError: () => {},
-    // Nothing runs when the process ends, because `stop` does that work.
+    // Registers nothing for the end of the process, because `stop` does that work.
     onExit: () => {},
     ask: null,
   };

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 /**
- * Checks that a private key belongs to the first certificate of a text; both are in PEM. OpenSSL compares them only if their
- * types are the same. With an EC key and an RSA certificate, it reports no error and offers no certificate.
+ * Checks that a private key belongs to the first certificate of a text; both are in PEM. OpenSSL compares them only if both
+ * are of the same type: with an EC key and an RSA certificate, it reports no error, and later offers no certificate.
  * Errors: Error if they do not belong together, or if one of them cannot be read.
  */
 export function checkKeyPair(certificate: string | Buffer, key: string | Buffer): void {

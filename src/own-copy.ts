@@ -1,4 +1,2 @@
-/**
- * A copy of a text. In V8, a part of a text, such as a match, refers to the whole text and keeps it in memory. The copy does not.
- */
+/** A copy of a text that keeps no other text in memory. In V8, a part of a text, such as a match, keeps the whole text. */
 export const ownCopy = (text: string): string => Buffer.from(text).toString();

@@ -24,7 +24,10 @@ const isMarkedUtf16 = ([first, second]: Uint8Array): boolean =>
 /** A text without the white space and invisible characters at its ends. */
 export const trimmed = (text: string): string => text.replaceAll(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '');
 
-/** A text without the line breaks and invisible characters at its ends. Blanks are kept, because they may be intended. */
+/**
+ * A text without the line breaks and invisible characters at its ends. Blanks are kept, because they may be a part of the
+ * text.
+ */
 export const withoutLineEnds = (text: string): string =>
   text.replaceAll(/^[\r\n\p{Cf}]+|[\r\n\p{Cf}]+$/gu, '');
 

@@ -13,10 +13,12 @@ import { createTestBankql, createTestHolder } from './support/bankql.ts';
 import { answer, startFaultyBank } from './support/faulty-bank.ts';
 import { keptMegabytes } from './support/memory.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
+import { connectTo, credentials, postText } from './support/requests.ts';
+import { startServerFixture } from './support/server-fixture.ts';
 
 /** Caches keep no more than their limits. Memory is measured in a process that runs nothing else. */
 
-/** A short text in which fragments produce nearly as many fields as an operation may have. */
+/** A short text whose fragments make nearly as many fields as an operation may have. */
 const manyFields = (name: string) => `query ${name}($a: Boolean!, $b: Boolean!) {
   bank {
     bankId @skip(if: $a) id @skip(if: $b)
@@ -72,14 +74,28 @@ test('300 documents of 45,000 characters leave no more than 60 do', async () => 
     return keptMegabytes();
   };
   const early = await ask(0, 60);
-  // The texts have 11 MB, and would be kept several times over without a bound.
+  // The texts have 11 MB. Without a bound, they would be kept several times.
   expect((await ask(60, 300)) - early).toBeLessThan(8);
+});
+
+/** A body in chunks of one byte, without its end. */
+const tinyChunks = '1\r\nx\r\n'.repeat(90_000);
+
+test('bodies in chunks of one byte take no more memory than a few times their bytes', async () => {
+  await using fixture = await startServerFixture();
+  const before = await keptMegabytes();
+  const head = postText('', credentials).replace('Content-Length: 0', 'Transfer-Encoding: chunked');
+  const sockets = Array.from({ length: 4 }, () => connectTo(fixture.url));
+  for (const socket of sockets) socket.write(head + tinyChunks);
+  await expect.poll(() => fixture.server.held.arriving).toBeGreaterThan(4 * 90_000);
+  expect((await keptMegabytes()) - before).toBeLessThan(5);
+  for (const socket of sockets) socket.destroy();
 });
 
 /** The permitted growth after 6,500 more paths, in megabytes, once the cache is full. */
 const mostGrowth = 1.5;
 
-/** A bank that keeps nothing, so that its memory is not measured. */
+/** A bank that keeps nothing, so that the measured memory is bankql's. */
 async function startForgetfulBank() {
   let arrived = 0;
   const bank = await startFaultyBank();

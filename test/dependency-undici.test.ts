@@ -59,7 +59,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
 
   const eachWay = "for (const kind of ['read', 'write']) await call(kind);";
 
-  /** The bank's client accepts only Node's certificates. Only another process can be given a further one. */
+  /** The bank's client accepts only Node's certificates, and a further one can be given only to another process. */
   const overClient = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const source = (path: string) => JSON.stringify(join(import.meta.dirname, '../src', path));
     const script = `

@@ -21,7 +21,7 @@ const run = promisify(exec);
 const folder = testFolder();
 
 describe('started with nothing', () => {
-  // Started from the sources, as users do.
+  // bankql is started from the sources, as users start it.
   beforeAll(() => void vi.stubEnv('BANKQL_BUNDLE', undefined));
   afterAll(() => void vi.unstubAllEnvs());
 
@@ -97,7 +97,7 @@ test('a proxy that bankql does not use is named at the start', async () => {
 });
 
 describe('npm start', () => {
-  /** Started in its own process group, as supervisors do. */
+  /** The process has its own process group, as supervisors give it. */
   async function npmStart(environment: Readonly<Record<string, string>> = {}) {
     // bankql refuses unknown names with its prefixes.
     const { BANKQL_BUNDLE: _, ...own } = process.env;
@@ -241,7 +241,7 @@ test('a payment whose client has left ends before the process does', async () =>
 });
 
 describe('a promise that nobody awaits, and that is rejected while a request is answered', () => {
-  /** Loaded before bankql: a request with X-Fault fails at the point where its calls get their Track-ID. */
+  /** Code that is loaded before bankql. It makes a request with X-Fault fail where its calls get their Track-ID. */
   const saboteur = `
     import crypto from 'node:crypto';
     import { Server } from 'node:http';

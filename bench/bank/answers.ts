@@ -2,7 +2,7 @@ import type { Auth } from '../../src/contract/operation.ts';
 import { accountCounts, branchCounts } from '../shapes.ts';
 import * as bank from './records.ts';
 
-/** The answer to one path, in two parts that are made once. Each answer has a serial number between them. */
+/** The answer to one path, in two parts that are made once. Between them, each answer has its own serial number. */
 export type PreparedAnswer = ReturnType<typeof prepare>;
 
 function prepare(operation: string, auth: Auth, record: unknown) {

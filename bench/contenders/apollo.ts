@@ -3,7 +3,10 @@ import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { type BankContext, credentialsIn, resolvers, typeDefs } from './bank-schema.ts';
 
-/** Apollo Server 5 without other packages than its data source for REST, which requests a path once in a request. */
+/**
+ * Apollo Server 5, with its own data source for REST and no other package. The data source requests each path once
+ * in a request.
+ */
 
 class BankApi extends RESTDataSource {
   override baseURL = process.env.BANK_URL;

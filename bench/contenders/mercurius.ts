@@ -9,7 +9,7 @@ import { type BankContext, credentialsIn, resolvers, typeDefs } from './bank-sch
  * request owners repeatedly.
  */
 
-/** Calls to the bank in the recommended way of undici. */
+/** A pool is the way that undici recommends for many calls to one server. */
 const pool = new Pool(process.env.BANK_URL ?? '', { connections: 64, allowH2: false });
 
 async function read(path: string, headers: Record<string, string>): Promise<unknown> {

@@ -37,7 +37,10 @@ session.connect();
 
 /** Functions that are also counted separately: the file and the name of each. */
 const marked = {
-  /** PendingField objects: values of the answer that are pending or fail, and the `info` of resolvers that take it. */
+  /**
+   * Objects of PendingField: for each value of the answer that is pending or fails, and for each `info` that a
+   * resolver takes.
+   */
   placeholders: [/\/src\/executor\//, 'PendingField'],
   /** Reads that no earlier read of the operation has answered. */
   loads: [/\/node_modules\/dataloader\//, 'load'],

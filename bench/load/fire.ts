@@ -16,7 +16,7 @@ interface Load {
  * Prevents this process, which contains the load and the bank, from sleeping. On a virtual machine, waking a sleeping core
  * takes 10 to 20 µs of the sender's processor time. A contender that makes the load wait would pay this more often than one that
  * does not.
- * Shape: a function that ends this, and returns the share of the time in which there was nothing to do.
+ * Shape: a function that lets the process sleep again, and returns the share of the time in which there was nothing to do.
  */
 function stayAwake(): () => number {
   const started = performance.now();
@@ -124,8 +124,8 @@ async function keepBusy(
 }
 
 /**
- * The number of callers. It is so much greater than the number of connections that no caller sends a request while its previous
- * one is in progress, and no callers share an answer.
+ * The number of callers. It is far above the number of connections, so that no caller has two requests in progress, and no
+ * answer can be shared.
  */
 const callers = 2048;
 

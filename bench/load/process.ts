@@ -21,7 +21,7 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // The process has ended by itself.
+    // The process has already ended.
   }
 }
 

@@ -9,7 +9,10 @@ import { medianOf, number, ratioOf, ratioSpread, type Spread, standing, table } 
 
 /** Writes docs/performance.md: two tables, and the goals. */
 
-/** The table of processor times divided by the limit's: a row for each contender, a column for each shape. */
+/**
+ * The table of processor times, divided by those of the contender `limit`: a row for each contender, a column
+ * for each shape.
+ */
 function ratios(measured: readonly Measured[]): string {
   const shapes = [...new Set(measured.map(({ shape }) => shape))];
   const rows = Array.from(
@@ -58,7 +61,7 @@ function goals({ a, b, c, d }: Results): Goal[] {
   return [
     ...toLimit.map(([what, need, measured, shape, size]) => {
       const spread = ratioOf(measured, 'bankql', 'limit', shape, size);
-      return atMost(`${what}, processor time divided by the limit's`, need, spread);
+      return atMost(`${what}, processor time divided by that of the limit`, need, spread);
     }),
     ...['q1', 'q2', 'q4'].map(toMercurius),
     atMost('memory under the load of Q2', 300, c?.mostMb, ' MB'),
@@ -89,7 +92,7 @@ function circumstances({ isPinned }: Bench, { a = [], b = [] }: Results): string
   const others = medianOf(rounds.map(({ othersBusy }) => othersBusy));
   const load = Math.max(0, ...rounds.map(({ loadBusy }) => loadBusy));
   const isQuiet = isPinned && others < 0.03 && load < 0.95;
-  const shares = `Other processes used ${percent(others)} of the two cores, the load and the bank at most ${percent(load)} of theirs.`;
+  const shares = `Other processes used ${percent(others)} of the two cores. The load and the bank used at most ${percent(load)} of their core.`;
   if (rounds.length === 0) return '';
   return isQuiet ? `The machine was quiet. ${shares}` : `> **These figures are rough.** ${shares}`;
 }
@@ -107,14 +110,14 @@ the contender on one core, the load and the bank on the other.
 ${circumstances(bench, results)}
 
 - **The limit** is an endpoint written by hand for these queries: \`node:http\`, undici's \`Pool.dispatch\`, \`JSON.parse\`. It checks
-  nothing, protects nothing and knows no GraphQL. Its time is spent on the calls and the JSON.
+  nothing, protects nothing and has no GraphQL: only the calls and the JSON take time.
 - **Q1**: one REST call, a list of 100 branches (46 KB), four fields of each.
 - **Q2**: ten accounts by alias, each with its counterparties and owners: 23 REST calls.
 - **Q3**: \`{ __typename }\`, no REST call.
 - **Q4**: the README's query, seven REST calls in two rounds.
 
-bankql runs with every protection on. Each figure is a ratio within a round: the median of the rounds, with the least and the
-greatest. "Ahead" means that every round says so. [bench/README.md](../bench/README.md) describes the contenders and the method.
+bankql runs with every protection on. Each figure is the median of the ratios within each round, with the least and the
+greatest. "Ahead" and "behind" mean that every round agrees. [bench/README.md](../bench/README.md) describes the contenders and the method.
 
 ## Processor time per request, the limit = 1
 

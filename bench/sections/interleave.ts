@@ -45,7 +45,7 @@ export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
 async function interleave(
   { options, bank, open, say }: Bench,
   connections: number,
-  /** The names must include the limit, whose answer is the expected one. */
+  /** The names must include `limit`, because every answer is compared with its answer. */
   names: readonly string[],
   all: readonly Shape[],
   bankqlEnvironment?: Readonly<Record<string, string>>,

@@ -23,7 +23,7 @@ async function measureIdle(bench: Bench): Promise<number> {
   await using running = await bench.open(bankql, { NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}` });
   const { port, pid } = running;
   const held = async () => {
-    // liveHeap collects the garbage.
+    // `liveHeap` is called because it collects the garbage.
     await liveHeap(inspectPort);
     return memoryOf(pid).now;
   };

@@ -17,6 +17,7 @@ const pages = {
     ['Payments', 'docs/payments'],
     ['Updates', 'docs/updates'],
     ['From REST to GraphQL', 'docs/rest-developers'],
+    ['Tools for agents', 'docs/agents'],
     ['Mount', 'docs/mount'],
     ['Examples', 'examples/README'],
   ],

@@ -25,8 +25,8 @@ interface ConfirmationOptions {
 }
 
 /**
- * Replaces the payment service for one call of a tool. It passes on a payment to which a person has agreed, with the key of the
- * question. Any other payment becomes a question, and is not sent.
+ * Replaces the payment service for one call of a tool. If a person has agreed to the payment, it passes the payment on, with
+ * the key of the question. Otherwise it makes a question, and sends nothing.
  */
 export class Confirmation {
   /** The question to ask; null if there is none. */
@@ -55,7 +55,7 @@ export class Confirmation {
       this.key = idempotencyKey;
       return payments.pay(operation, { input, idempotencyKey });
     };
-    // If the call is repeated, the record answers it, whatever was paid since.
+    // A repeated call is answered from its record, whatever was paid since.
     if (agreed !== null && (await payments.find(credentials, agreed.key)) !== null) return pay(agreed.key);
     const newest = await payments.search(credentials, { newestFirst: true, limit: maxCompared });
     const others = newest.filter(({ idempotencyKey }) => idempotencyKey !== agreed?.key);
@@ -71,13 +71,13 @@ export class Confirmation {
   }
 }
 
-/** An error of the request, and not of the payment, so it is not an outcome. */
+/** This error is about the request and not about the payment, so it is not an outcome. */
 const notAgreed = () =>
   new RequestError('BAD_USER_INPUT', 'Nobody has agreed to this payment yet. Nothing was sent.');
 
 /** The refusal of a payment while it is unknown whether an equal one was executed. */
 function stillOpen({ state, trackId, idempotencyKey, createdAt }: PaymentRecord): BankqlError {
-  // A damaged record has no key.
+  // The key is left out for a damaged record, which has none.
   const key = idempotencyKey && `idempotencyKey ${idempotencyKey}, `;
   const which = `An equal payment, begun at ${new Date(createdAt).toISOString()} (${key}Track-ID ${trackId}),`;
   const details = { trackId, ...(idempotencyKey && { idempotencyKey }) };

@@ -15,7 +15,7 @@ export interface ToolsEndpointOptions
     Pick<ToolsEndpoint, 'authenticate' | 'metadata'>,
     CallOptions {
   readonly tools: Tools;
-  /** The WWW-Authenticate parameters for a token that may not pay, after the error. */
+  /** The parameters that WWW-Authenticate has after the error, if a token may not pay. */
   readonly scopeChallenge?: readonly string[] | undefined;
 }
 
@@ -61,7 +61,8 @@ export function createToolsEndpoint(options: ToolsEndpointOptions) {
       });
       const bytes = Buffer.byteLength(text);
       const { outcome } = call;
-      // An answer of an operation has its room, and says what was paid.
+      // Only this outcome needs memory here: an operation has reserved memory for its own answer, which says
+      // what was paid.
       if (outcome === 'ok' && bytes > shortAnswer && !holder.reserveRoom(bytes)) throw noRoom();
       if (status >= 400 || outcome === 'refused')
         activity?.refused(status, status < 500 ? 'BAD_USER_INPUT' : 'INTERNAL', bytes);

@@ -42,7 +42,10 @@ const typesOfScalars: Readonly<Record<string, string>> = {
   Boolean: 'boolean',
 };
 
-/** Scalars that every reader of JSON knows. The first line of the description explains the form of the others. */
+/**
+ * Scalars with a plain form in JSON. The form of any other scalar is explained by the first line of its
+ * description.
+ */
 const plainScalars = new Set(['Int', 'Float', 'Boolean', 'String', 'ID']);
 
 /** The schema of an operation's variables, which are the arguments. It allows exactly what the operation accepts. */

@@ -26,10 +26,10 @@ const readHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 /** A message: a JSON object, which need not be a valid message. */
 export type Message = Readonly<Record<string, unknown>>;
 
-/** The answers to the messages that name a method of a tool. */
+/** Functions that answer messages: one for each method of the protocol about tools. */
 interface MethodHandlers {
   readonly list: () => ListToolsResult;
-  /** `asking`: the parts of the message about questions to a person; null if the client cannot ask. */
+  /** `asking`: the message's answers to a question; null if the client cannot ask a person. */
   readonly call: (
     params: CallToolRequest['params'],
     asking: ServerContext['mcpReq'] | null,
@@ -101,8 +101,8 @@ function answerAny(message: Message, headers: Head['headers'], handlers: MethodH
 }
 
 /**
- * Answers the frequent message, a valid call of a tool that its headers describe, for half of what `answerAny` costs: no request and
- * response of Fetch are created. Null for any other message.
+ * Answers the most frequent kind of message: a valid call of a tool, with headers that describe it. This costs half as much as
+ * `answerAny`, because no request and no response of Fetch are created. Null for any other message.
  */
 async function answerCall(
   message: Message,
@@ -126,8 +126,8 @@ async function answerCall(
 }
 
 /**
- * Keeps a result as it is. An error becomes a response, because the SDK knows its status. The transport is not closed: nothing is
- * open, and the SDK would create an error with its stack for each closed one.
+ * Keeps a result as it is. An error becomes a response, because the SDK knows its status. The transport is never closed:
+ * nothing is open, and for each closed transport the SDK would create an error with a stack.
  */
 class ResultTransport extends PerRequestHTTPServerTransport {
   readonly answer: Promise<MessageAnswer>;

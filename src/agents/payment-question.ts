@@ -3,18 +3,23 @@ import type { PaymentRecord } from '../payments/payment-record.ts';
 import type { PaymentPreview } from '../payments/service.ts';
 import { escaped, visible } from '../plain-text.ts';
 
-/** Quotes and what looks like them, which could end a text for its reader. */
+/** Quotation marks and characters that look like them: a reader would think that the quoted text ends there. */
 const quotes =
   /["\\\u02BA\u02DD\u02EE\u05F4\u201C-\u201F\u2033\u2036\u275D\u275E\u3003\u301D-\u301F\uFF02]/gu;
 
-/** Marks that belong to no letter, or are more than three on one, would cover other characters. Many blanks would break the line. */
+/**
+ * Misleading characters: combining marks without a letter, or after three others, can cover other text; many blanks break
+ * the line.
+ */
 const misleading = /(?<!\p{L}\p{M}{0,2})\p{M}|(?<= ) /gu;
 
-/** Quotes a text of the model. Invisible and misleading characters are escaped. */
+/** Quotes a text that the model chose. Invisible and misleading characters are escaped. */
 const quoted = (text: string): string =>
   `"${visible(text.toWellFormed().replaceAll(quotes, '\\$&')).replaceAll(misleading, escaped)}"`;
 
-/** Quotes an id or a code. All but ASCII is escaped, because letters of other alphabets look like those of this one. */
+/**
+ * Quotes an id or a code. Everything except ASCII is escaped, because letters of other alphabets may look like ASCII.
+ */
 const exactly = (text: string): string =>
   `"${text
     .toWellFormed()
@@ -57,12 +62,12 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
   return lines.join('\n');
 }
 
-/** The time for which an equal payment is named, in milliseconds. */
+/** The age up to which a question names an equal payment, in milliseconds. */
 const namedMs = 24 * 60 * 60 * 1000;
 
 /**
  * Finds the caller's payments that a person would take for the same one: payer, payee, currency and amount are equal. They were
- * made within the last 24 hours, or it is not known whether they were made.
+ * made within the last 24 hours, or may have been made.
  */
 export function equalPayments(payment: PaymentPreview, records: readonly PaymentRecord[], now: number) {
   const equal = records.filter((record) => isEqual(payment, record));
@@ -72,11 +77,11 @@ export function equalPayments(payment: PaymentPreview, records: readonly Payment
   };
 }
 
-/** Compares as the answers of banks are compared: 12.5 is 12.50, and `eur` is `EUR`. */
+/** Amounts and currencies are compared by their values: 12.5 equals 12.50, and `eur` equals `EUR`. */
 const isEqual = (payment: PaymentPreview, record: PaymentRecord): boolean =>
   idText(payment.accountId) === idText(record.accountId) &&
   idText(payment.toAccountId ?? '') === idText(record.toAccountId ?? '') &&
-  // Nothing more is known of a damaged record.
+  // A damaged record has no other details.
   (record.damaged === true ||
     (bankCode(payment.bankId) === bankCode(record.bankId) &&
       bankCode(payment.toBankId || payment.bankId) === bankCode(record.toBankId || record.bankId) &&

@@ -44,8 +44,8 @@ export interface ToolCall {
   /** The tools at the beginning of the call, which are used until its end. */
   readonly served: ServedTools;
   /**
-   * How the call ended; null if an operation was executed, and has reported its own end. A call of a tool is refused until it has ended
-   * in another way.
+   * How the call ended. It is `refused` until another end is known, and null if the tool's operation was executed, because the
+   * operation reports its own end.
    */
   outcome: 'ok' | 'refused' | ToolOutcome | null;
 }
@@ -56,10 +56,10 @@ export interface CallOptions extends Pick<YogaOptions, 'payments'> {
   readonly now?: (() => number) | undefined;
 }
 
-/** The name of the answer to the question in the client's next call. */
+/** The name under which the client's next call contains the answer to the question. */
 const asked = 'confirmation';
 
-/** The parts of a message that answer a question. */
+/** A message's answers to a question, and the question's state. */
 type Answers = Pick<ServerContext['mcpReq'], 'inputResponses' | 'requestState'>;
 
 /**
@@ -97,7 +97,7 @@ async function pay(
   }
   const agreed = hasAgreed ? readState(secret(), requestState<string>(), now()) : null;
   const confirmation = new Confirmation({ payments, secret: secret(), tool, agreed, now });
-  // With the key of the question, the answer finds the record of a payment that is not done.
+  // The payment has the key of the question, so that a repeated answer finds the record of the first one.
   const result = await execute(tool, given, call, confirmation, agreed?.key ?? randomUUID());
   const { question } = confirmation;
   if (question === null) return resultOf(result, call, confirmation.key);
@@ -125,7 +125,7 @@ function execute(
  */
 function resultOf(result: ExecutionResult, call: ToolCall, key: string | null = null): CallToolResult {
   const { holder, activity, request } = call.sender;
-  // As a text in JSON, the answer has up to twice its length.
+  // The result contains the answer's JSON as a string, which escapes make up to twice as long.
   const room = { reserveRoom: (bytes: number) => holder.reserveRoom(2 * bytes) };
   const answer = call.served.respond(result, {
     mediaType: 'application/json',
@@ -172,7 +172,10 @@ function variablesOf({ inputSchema, key }: Tool, given: Arguments, idempotencyKe
   return { ...given, [variable]: { ...input, idempotencyKey } };
 }
 
-/** Whether the result has only errors. If it has a part of the data, the errors say what is missing. */
+/**
+ * Whether the result has errors and no data. A result with a part of the data is no failure: its errors say
+ * what is missing.
+ */
 const hasFailed = ({ data, errors }: ExecutionResult): boolean =>
   errors !== undefined && Object.values(data ?? {}).every((field) => field === null);
 

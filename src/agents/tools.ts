@@ -29,7 +29,10 @@ export interface Tool {
   /** SHA-256 of the document, in hexadecimal. */
   readonly documentHash: string;
   readonly inputSchema: ObjectSchema;
-  /** The place of the idempotency key, which bankql fills in; null for a tool that reads. Every mutation is a payment. */
+  /**
+   * The place of the idempotency key, which bankql fills in; null for a tool that only reads. Every mutation is a
+   * payment.
+   */
   readonly key: KeyPlace | null;
 }
 
@@ -66,7 +69,7 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     throw refuse(`the folder cannot be read (${cause.code}).`, cause);
   });
-  // Editors and Kubernetes have hidden entries in a folder.
+  // Hidden entries are skipped: editors and Kubernetes make them in a folder.
   const files = names.filter((name) => /^[^.].*\.graphql$/.test(name)).sort();
   if (files.length === 0) throw refuse('it holds no file that ends in .graphql.');
   const check = createDocumentCheck(rules);
@@ -90,7 +93,7 @@ export async function loadTools(folder: string, rules: ToolRules): Promise<Tools
       throw inFile(error);
     }
   }
-  // Not sorted by locale, so that the order is the same in each process.
+  // The order does not depend on the locale, so that it is the same in each process.
   const sorted = [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     byName: new Map(sorted.map(({ file: _, ...tool }) => [tool.name, tool])),

@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import { loadTools } from '../agents/tools.ts';
 import type { Config } from '../config/config.ts';
+import type { Keys } from '../http/auth/jwks.ts';
 import type { TokenRefusal } from '../http/auth/jwt-options.ts';
 import type { ServerOptions } from '../http/server.ts';
 import type { PaymentStore } from '../payments/store/store.ts';
@@ -18,6 +19,8 @@ export async function readTools({ tools, server: { documentLimits } }: Config, s
 interface ToolsOptions {
   readonly serving: Omit<ServerOptions, 'tools'> & { readonly schema: GraphQLSchema };
   readonly store: Pick<PaymentStore, 'secret'>;
+  /** Verifies the tokens for /graphql, whose keys verify those of agents too; null if there are no tokens. */
+  readonly byToken: { readonly keys: Keys } | null;
   readonly logger: Logger;
   readonly telemetry: { readonly onTokenRefusal: (why: TokenRefusal) => void };
 }
@@ -26,26 +29,30 @@ interface ToolsOptions {
  * Opens the endpoint of tools for agents. Returns null if there are no tools; the SDK is then not loaded. Tokens of agents have
  * an audience of their own, so that an agent cannot pay at /graphql, where no person confirms a payment. Errors: StartError.
  */
-export async function openTools(config: Config, { serving, store, logger, telemetry }: ToolsOptions) {
+export async function openTools(
+  config: Config,
+  { serving, store, byToken, logger, telemetry }: ToolsOptions,
+) {
   const tools = await readTools(config, serving.schema);
   if (tools === null) return null;
   const { identity } = config;
   const url = identity && config.tools?.url ? new URL(config.tools.url) : null;
   const resourceMetadata = url && `${url.origin}${metadataPath}${url.pathname}`;
-  const byToken =
+  const ofAgents =
     identity &&
     url &&
     (await import('../http/auth/jwt.ts')).authenticateByToken(
       { ...identity, audience: url.href, refusedAudience: identity.audience, resourceMetadata },
       logger,
       telemetry.onTokenRefusal,
+      byToken?.keys,
     );
   const { createToolsEndpoint } = await import('../agents/endpoint.ts');
   const endpoint = createToolsEndpoint({
     ...serving,
     tools,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
-    authenticate: byToken ?? serving.authenticate,
+    authenticate: ofAgents ?? serving.authenticate,
     metadata:
       identity && url
         ? {
@@ -70,6 +77,5 @@ export async function openTools(config: Config, { serving, store, logger, teleme
       const reloaded = await readTools(config, serving.schema);
       if (reloaded !== null) endpoint.replaceTools(reloaded);
     },
-    reloadKeys: byToken?.reloadKeys,
   };
 }

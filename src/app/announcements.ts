@@ -84,7 +84,7 @@ export function describeState(
   if (loss !== null)
     return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/operate.md, "A store that lost records".`;
   if (counts === null) return 'Payment records: the store does not answer at the moment.';
-  // A store in memory has no earlier records.
+  // A store in memory is new at each start.
   if (isInMemory) return 'Payment records: none yet; they are kept in memory, until bankql stops.';
   const { pending, unknown, newestAt } = counts;
   if (newestAt === null) return 'Payment records: none.';

@@ -9,6 +9,7 @@ import { stopStart } from '../errors.ts';
 import { DocumentCacheStats } from '../graphql/documents.ts';
 import { loadPersistedDocuments } from '../graphql/persisted-documents.ts';
 import { authenticateByHeaders } from '../http/auth/header-credentials.ts';
+import type { Keys } from '../http/auth/jwks.ts';
 import { currentRequestId } from '../http/request-scope.ts';
 import { type RunningServer, type ServerCloseOptions, type ServerOptions, serve } from '../http/server.ts';
 import { Callers } from '../load/callers.ts';
@@ -125,9 +126,10 @@ async function start(
     ...observed,
   };
   const tools =
-    config.tools && (await (await import('./agents.ts')).openTools(config, { serving, store, ...log }));
+    config.tools &&
+    (await (await import('./agents.ts')).openTools(config, { serving, store, byToken, ...log }));
   signal?.throwIfAborted();
-  // No later step may wait: as soon as the server listens, it has requests, and a stop has to let them end.
+  // Nothing after this step may wait: once the server listens, it has requests, and a stop has to let them end.
   const server = await serve({ ...serving, tools: tools?.endpoint });
   closers.push((options) => server.close(options));
   telemetry.watchHeld(
@@ -152,7 +154,7 @@ async function start(
       'persisted documents':
         config.persisted && (async () => server.replaceDocuments(await readPersisted(config, schema))),
       'tools for agents': tools?.reload ?? null,
-      'token keys': byToken && reloadKeysOf(byToken, tools),
+      'token keys': byToken && (() => reloadKeys(byToken.keys)),
       'bank certificates': reloadTls,
     }),
     async replaceWorkers() {
@@ -167,16 +169,10 @@ async function start(
   };
 }
 
-/**
- * Reloads the keys that verify tokens. `places` are /graphql and the tools for agents, each with keys of its own. Errors: an
- * Error if some cannot be fetched.
- */
-const reloadKeysOf =
-  (...places: readonly ({ readonly reloadKeys?: (() => Promise<boolean>) | undefined } | null)[]) =>
-  async (): Promise<void> => {
-    const reloaded = await Promise.all(places.map((place) => place?.reloadKeys?.() ?? true));
-    if (reloaded.includes(false)) throw new Error('the keys cannot be fetched');
-  };
+/** Reloads the keys that verify tokens. Errors: an Error if they cannot be fetched. */
+async function reloadKeys(keys: Pick<Keys, 'reload'>): Promise<void> {
+  if (!(await keys.reload())) throw new Error('the keys cannot be fetched');
+}
 
 type Log = ReturnType<typeof openLog>;
 
@@ -272,7 +268,7 @@ async function openPayments(
   const store = await openStore(state.url, { ...state, ...observing }).catch(stopStart());
   closers.push(async () => {
     await store.close();
-    // Checked when the store is closed, because a write that was in progress may have succeeded until then.
+    // Checked only after the store is closed, because a write in progress may succeed until then.
     for (const lost of store.unconfirmed())
       lastingLogger.error(lostOutcome(lost), 'the payment store lacks an outcome');
   });

@@ -73,7 +73,7 @@ function expiryOf(pem: Buffer): number {
 
 export const daysLeft = (expiry: number, now: number): number => (expiry - now) / (24 * 60 * 60 * 1000);
 
-/** The number of days before the expiry of a certificate from which bankql warns. */
+/** bankql warns if a certificate expires within this number of days. */
 const warnDays = 30;
 
 /** Warns of certificates that expire soon or have expired. */

@@ -9,8 +9,8 @@ interface LogOutputOptions {
 }
 
 /**
- * A pipe takes a text of up to this many bytes as a whole or not at all (POSIX: at least 512; Linux: 4096). It may take a part of
- * a longer text, and lines of another process, or of this process's other output, could then come before the rest.
+ * A pipe takes a text of up to this many bytes as a whole or not at all (POSIX: at least 512; Linux: 4096). It may take only a
+ * part of a longer text. Lines of another process, or of this process's other output, could then be written before the rest.
  */
 const maxAtomicWrite = 4096;
 
@@ -44,7 +44,7 @@ export function openLogOutput(
   let isOver = false;
   /** The time until which to wait for the reader; null while the reader takes lines. */
   let waitsUntil: number | null = null;
-  // By default, each line would wait until it is written, so a reader that has stopped would stop this process.
+  // By default, pino tries until the line is written, so a reader that has stopped would stop this process.
   const retryEAGAIN = () => {
     if (!sync && !isOver) return false;
     waitsUntil ??= performance.now() + maxReaderWaitMs;
@@ -65,7 +65,7 @@ export function openLogOutput(
     }, retryMs).unref();
   });
   stream.on('write', (bytes: number) => {
-    // The stream reports 0 bytes for an attempt that wrote nothing.
+    // The stream also reports attempts that wrote nothing, with 0 bytes.
     if (bytes > 0) [failure, waitsUntil] = [null, null];
   });
   stream.on('drop', (lines: string) => {
@@ -73,7 +73,7 @@ export function openLogOutput(
   });
   return {
     stream,
-    /** Errors: why the last line was not written, if it was not. With `sync`, this is known at once. */
+    /** Errors: the reason, if the last line was not written. With `sync`, this is known at once. */
     check(): void {
       if (failure !== null) throw failure;
     },

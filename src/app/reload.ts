@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
-import { createSerialQueue } from '../serial-queue.ts';
+import { createSerialQueue } from '../queue.ts';
 
 /**
  * Creates the function that SIGHUP calls: it reloads each source. A source that is not configured is null. If a source cannot

@@ -118,7 +118,7 @@ const isBlank = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
 const saysEmpty = ({ status, headers, body }: HttpResponse): boolean =>
   status === 200 && body.length === 0 && isSaidToEnd(headers);
 
-/** Whether an answer has nothing but its status. Some banks answer a PUT so, for example with 204. */
+/** Whether an answer has nothing but its status, such as a 204. Some banks answer a PUT in this way. */
 export const isEmptyResponse = (response: HttpResponse): boolean =>
   response.status !== partialContent && isBlank(response);
 
@@ -271,7 +271,7 @@ function* validatingResponse<T extends Operation>(
       : otherSpellings(operation.answer, Array.isArray(value) ? value[0] : value);
   if (names.length > 0) onDrift?.({ operation: operation.id, field: 'spelling', names });
 
-  // The only place where JSON gets the contract's type. Members outside of the contract have no type.
+  // The only place where JSON gets the contract's type. Members that are not in the contract have no type.
   const validate = validators[operation.id] ?? (() => false);
   const isList = operation.envelope !== null && Array.isArray(value);
   if (isList ? value.every(validate) : validate(value)) return { answer: value as Answer<T>, isValid: true };
@@ -323,7 +323,10 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
-/** Finds the first error in a record, at any depth: an error that replaces a broken value, or one that the bank reports. Returns null without one. */
+/**
+ * Finds the first error in a record, at any depth: one that replaces a broken value, or one that the bank reports. Returns null
+ * if there is none.
+ */
 export function brokenValueIn(record: unknown): Error | null {
   // A work list is used instead of recursion, because the bank decides how deeply the record is nested.
   const values = [record];

@@ -34,7 +34,7 @@ export class CircuitBreaker {
   readonly #operation: Operation;
   readonly #options: CircuitBreakerOptions;
   readonly #slowMs: number;
-  /** The counts of each second of the window in which calls ended. */
+  /** The counts for each second of the window. A second in which no call ended has none. */
   #seconds: { readonly number: number; calls: number; failed: number; slow: number }[] = [];
   #state: 'closed' | 'open' | 'half-open' = 'closed';
   /** Incremented with each change of state. The outcome of a call that began in an earlier generation is ignored. */
@@ -56,7 +56,7 @@ export class CircuitBreaker {
     return this.#generation;
   }
 
-  /** Records the outcome of a call that was let through, and ended at this time. */
+  /** Records the outcome of a call that was let through. `endedAt`: the time of its end. */
   record(generation: number, result: HttpResult, endedAt: number): void {
     if (generation !== this.#generation) return;
     const fault = this.#faultOf(result);

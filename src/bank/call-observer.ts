@@ -21,7 +21,7 @@ export interface CallOutcome {
   readonly code: string | null;
 }
 
-/** Makes a read, and tells an observer its outcome. */
+/** Makes a read, and reports its outcome to `ended`. */
 export async function observedRead(
   reads: Pick<SharedReads, 'read'>,
   call: Call,

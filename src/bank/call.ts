@@ -51,7 +51,10 @@ export class Call<T extends Operation = Operation>
   /** The group of readers that may share the call (see SharedReads). */
   group = '';
   key = '';
-  /** Until when further readers may share the call, by performance.now(). A later reader begins a new call: this one may hang. */
+  /**
+   * Until when further readers may share the call, by performance.now(). A later reader begins a new call, because this one may
+   * hang.
+   */
   joinableUntil = 0;
   /** The number of bytes of the answer that have arrived and are not parsed yet. */
   arrived = 0;
@@ -68,7 +71,10 @@ export class Call<T extends Operation = Operation>
   #begunBy: OperationDeadline | null = null;
   #headers: string[];
   #beforeStart: (() => void) | null = null;
-  /** True for a read, which may be retried, and is parsed and shared. Otherwise the only reader gets the response itself. */
+  /**
+   * True for a read: it may be retried, its answer is parsed, and readers may share it. Otherwise the only reader gets the
+   * response itself.
+   */
   #isRead = true;
   /** Whether the call waits at the gate. */
   #isWaiting = false;
@@ -142,7 +148,10 @@ export class Call<T extends Operation = Operation>
     if (this.#isWaiting) this.target.lane.gate.join(this, reader.caller);
   }
 
-  /** Called when a reader gives up. The call ends with its last reader: as late if it had its whole time, otherwise as cancelled. */
+  /**
+   * Called when a reader gives up. When the last reader leaves, the call ends: with a timeout if its whole time has passed,
+   * otherwise as cancelled.
+   */
   leave(reader: Reader, { reason }: TransportFailure): void {
     const isLate = reason === 'timeout' && (!this.#isRead || performance.now() >= this.joinableUntil);
     const failure = isLate ? this.#late() : this.#failure('cancelled', 'the caller left');
@@ -216,8 +225,8 @@ export class Call<T extends Operation = Operation>
   }
 
   /**
-   * Throws if the call was given up while its request waited for a connection, because undici cannot cancel such a request.
-   * undici then writes nothing, and keeps the connection.
+   * Throws if the call was given up while its request waited for a connection: undici cannot cancel such a request, but if
+   * this throws, it writes nothing and keeps the connection.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -319,7 +328,7 @@ export class Call<T extends Operation = Operation>
     if (isSent) controller?.abort(failure);
   }
 
-  /** Whether no time is left. If so, all readers give up now: the timer of their deadlines is late. */
+  /** Whether no time is left. If so, all readers give up now, because the timer of their deadlines is late. */
   #isTooLate(now: number): boolean {
     if (now < this.deadline) return false;
     for (const reader of this.readers) reader.onEnd(this.#failure('timeout', noTimeLeft));
@@ -330,7 +339,7 @@ export class Call<T extends Operation = Operation>
     return new TransportFailure(reason, this.#isSent, message, cause);
   }
 
-  /** The end of an attempt. */
+  /** Ends an attempt: updates the breaker and the retry budget, reports the attempt, and retries or ends the call. */
   #end(result: HttpResult, now = performance.now()): void {
     this.#hasEnded = true;
     const { breaker, operation } = this.target;

@@ -11,7 +11,7 @@ import { Call } from './call.ts';
 import { requestCredentials } from './credentials.ts';
 import { mapErrorResponse, mapTransportFailure, withMayBeDone } from './errors.ts';
 import { type GatewayAnswers, knownGatewayAnswers } from './gateway-answers.ts';
-import { type HttpResponse, TransportFailure } from './http-message.ts';
+import { accepted, type HttpResponse, TransportFailure } from './http-message.ts';
 import { OperationDeadline } from './operation-deadline.ts';
 import { createLanes, type PoolOptions, type PoolUsage } from './pools.ts';
 import { RefusedReads } from './refused-reads.ts';
@@ -28,7 +28,7 @@ export interface BankOptions extends SharedReadsOptions, Omit<PoolOptions, 'orig
   /** Deadlines in milliseconds: of a read (with its second attempt) or a write, and of a payment. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
-  /** The answers of gateways in front of the bank (default: those that bankql knows without settings). */
+  /** Recognises the answers of gateways in front of the bank (default: without the operator's texts). */
   readonly gateways?: GatewayAnswers | undefined;
   /** The share of reads that may be tried again; 0 for none, a tenth by default. */
   readonly retryShare?: number;
@@ -58,8 +58,8 @@ export interface BankClient {
   /** Checks a call and creates its request, without sending it. Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS. */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): Call<T>;
   /**
-   * Charges a payment to its caller's rate limit, before it begins. Reads and writes do so themselves, even a read that needs
-   * no call.
+   * Charges a payment to its caller's rate limit, before it begins. Reads and writes charge themselves, even a read that
+   * needs no call.
    */
   readonly admit: Admit;
   /**
@@ -73,15 +73,15 @@ export interface BankClient {
   /**
    * Writes once, even if the caller disconnects, and checks the answer.
    * Shape:  the answer as in contract/, or null if the bank sent only a status; the other members as in ReadResult.
-   * Errors: those of reads and of `prepare`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
+   * Errors: those of reads and of `prepare`; OUTCOME_UNKNOWN if it was sent and no usable answer came.
    */
   write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
     input: CallInput<T>,
   ): Promise<BankWrite<Answer<T>>>;
-  /** Invalidates the reads that this write would invalidate, without sending it (SharedReads.invalidate). */
+  /** Invalidates reads as this write would, without sending the write (SharedReads.invalidate). */
   invalidate(call: Call): void;
-  /** Whether this answer is a 401 that a read in this process got too (refused-reads.ts). */
+  /** Whether a read in this process got the same 401 (refused-reads.ts). */
   isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;
@@ -212,7 +212,7 @@ export function createBankClient(options: BankOptions): BankClient {
         const response = await send(call);
         const { status, body } = response;
         const received = { trackId, status, bytes: body.length };
-        if (status < 200 || status > 299) throw mapErrorResponse(call, response);
+        if (status < 200 || status > 299 || status === accepted) throw mapErrorResponse(call, response);
         if (isEmptyResponse(response)) {
           onDrift?.({ operation: operation.id, field: 'empty-body' });
           return { answer: null, ...received };

@@ -12,7 +12,7 @@ export interface Credentials {
   readonly isProven?: boolean;
   /** Whether the caller may make payments (default: it may). */
   readonly mayPay?: boolean;
-  /** The identity under which the caller is counted. Absent if the origin of the credentials is unknown. */
+  /** The identity under which the caller is counted. If absent, a hash of the credentials is used. */
   readonly identity?: Identity;
   /** The claims of a verified token that the configuration needs, if the token has them. They are not sent to the bank. */
   readonly claims?: Readonly<Record<string, string>> | undefined;
@@ -149,7 +149,7 @@ function unknownIdentity(credentials: Credentials): Identity {
   return { name, group: name };
 }
 
-/** Empty credentials, for a call that has ended and for a request whose caller is not known. */
+/** Empty credentials: for a call that has ended, and for a request before its caller is identified. */
 export const noCredentials = new RequestCredentials(
   { subscriptionKey: null, authProviderName: null, authId: null },
   nobody,

@@ -2,6 +2,7 @@ import { BankqlError, type ErrorCode, type ErrorDetails, shorten } from '../erro
 import { getOrMake } from '../get-or-make.ts';
 import { secretsOf } from './credentials.ts';
 import {
+  accepted,
   gatewayErrors,
   type HttpResponse,
   inUtf8,
@@ -55,6 +56,8 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
       ...(reason !== null && { bankCode: reason }),
     });
 
+  if (status === accepted && kind === 'write')
+    return error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));
   if (status < 300)
     return error(
       'BANK_REJECTED',
@@ -75,7 +78,7 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
     );
   if (refusal === 'operator key') {
     const message = `A gateway of the bank does not accept bankql's own subscription key for ${operation}. Only bankql's operator can change it.`;
-    // BANK_ERROR is not used for a write, because it would say that the write may have been executed.
+    // A write gets no BANK_ERROR, because that code would say that the write may have been executed.
     return kind === 'read'
       ? error('BANK_ERROR', message)
       : error('BANK_UNAVAILABLE', message, { retryAfter: maxRetryAfterSeconds });
@@ -122,11 +125,14 @@ export function describeFault(call: PreparedCall, response: HttpResponse): strin
 
 const foreignPage = 'a page with status 404, which something between bankql and the bank has sent';
 
-/** Whether a 404 has a body that is neither JSON nor a short text, as gateways and web servers send it for unknown paths. */
+/**
+ * Whether a 404 has a body that is neither JSON nor a short text. Gateways and web servers send such a body for unknown
+ * paths.
+ */
 function isForeignPage({ status, headers, body }: HttpResponse): boolean {
   if (status !== 404) return false;
   if (body.length === 0) {
-    // The body of an encoded error is not read.
+    // An error body with a Content-Encoding is not read.
     const isUnread = headers['content-encoding'] !== undefined && headers['content-length'] !== '0';
     return isUnread && !isJsonType(String(headers['content-type']));
   }
@@ -332,7 +338,7 @@ export function redact(
 
 /** Whether the secret at `index` is part of an occurrence of the `known` text. */
 function isWithin(known: string, secret: string, text: string, index: number): boolean {
-  // Every occurrence that covers the secret lies in this slice.
+  // The search is limited to the slice in which any occurrence that covers the secret lies.
   const start = Math.max(0, index + secret.length - known.length);
   return known.length >= secret.length && text.slice(start, index + known.length).includes(known);
 }

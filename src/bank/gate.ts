@@ -39,7 +39,7 @@ export interface OperationUsage extends Pick<Count, 'taken' | 'waiting' | 'waits
   readonly operation: string;
 }
 
-/** A verified caller, or all unverified callers of one network address. */
+/** A verified caller alone, or all unverified callers of one network address together. */
 interface Group {
   readonly count: Count;
   /** The group's calls by bank operation. Null for a verified caller: only the operation's limit for all callers applies. */
@@ -75,13 +75,16 @@ const { cap: callerShare } = uses.connections;
 const operationShare = 3 / 4;
 const done = Promise.resolve();
 
-/** Whether an operation has waiting calls and free places. Otherwise the waiting calls need not be examined. */
+/**
+ * Whether an operation has waiting calls and is below its limit. If none is, the waiting calls need not be
+ * examined.
+ */
 function mayFit(operations: ReadonlyMap<string, Count>): boolean {
   for (const { waiting, taken, most } of operations.values()) if (waiting > 0 && taken < most) return true;
   return false;
 }
 
-/** The caller's newest waiting call of the bank operation whose turn comes last. */
+/** The waiting call that the caller loses: of the bank operation whose turn comes last, the newest one. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
   const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
   const [last] = [...entries].slice(-1);

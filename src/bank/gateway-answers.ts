@@ -120,8 +120,8 @@ export class GatewayAnswers {
   }
 
   /**
-   * Why this answer refuses the request; null if it is not a known refusal. Everything in the answer must be a known text, the
-   * status, a time or a request id. A 401 may have no text. The operator's texts (BANK_PAYMENT_NOT_SENT) may stand under
+   * Why this answer refuses the request; null if it is not a known refusal. Every value in the answer must be a known text, or
+   * say nothing about the payment. A 401 may have no text. The operator's texts (BANK_PAYMENT_NOT_SENT) may stand under
    * members of any name.
    */
   refusalIn(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): GatewayRefusal | null {
@@ -131,7 +131,7 @@ export class GatewayAnswers {
     if (status === 401 && !areKnownChallenges(headers['www-authenticate'])) return null;
     const said = readAnswer(response);
     if (said === null) return null;
-    // The name of a member may contradict its text: {"executed":"Unauthorized"}.
+    // Names are checked too, because the name of a member may contradict its text: {"executed":"Unauthorized"}.
     const isPlain = said.names.every((name) => refusalName.test(name));
     const meanings: GatewayRefusal[] = [];
     for (const leaf of said.leaves) {
@@ -160,7 +160,7 @@ export class GatewayAnswers {
   }
 }
 
-/** The answers that bankql knows without settings. */
+/** Recognises refusals without the operator's texts. */
 export const knownGatewayAnswers = new GatewayAnswers();
 
 /** A body's plain values, and the names of all its members, even of those without a plain value. */
@@ -215,7 +215,10 @@ const refusalName = new RegExp(
   [statusName, timeName, idName, textName].map(({ source }) => source).join('|'),
 );
 
-/** Whether a member is the status, a time, the id or the path of a request, or a message without a text. */
+/**
+ * Whether a member says nothing about the payment: the answer's status, a time, a request's id or path, or an
+ * empty message.
+ */
 function saysNothing([name, value]: Leaf, status: number): boolean {
   if (statusName.test(name))
     return value === String(status) || foldName(value) === foldName(STATUS_CODES[status] ?? '');

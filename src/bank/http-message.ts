@@ -36,7 +36,10 @@ export class IncomingResponse implements HttpResponse {
     this.headers = headers;
   }
 
-  /** Adds a chunk. A body of one chunk is not copied. Further chunks are: many tiny chunks would take too much memory. */
+  /**
+   * Adds a chunk. A body of one chunk is not copied. If there are more, all are copied together, because many tiny chunks
+   * would take too much memory.
+   */
   add(chunk: Buffer): void {
     const size = this.#size + chunk.length;
     if (this.#size === 0) this.body = chunk;
@@ -151,6 +154,8 @@ export const gatewayErrors: ReadonlySet<number> = new Set([
   ...[520, 521, 522, 523, 524, 525, 526, 527],
 ]);
 
+/** A request that the server has taken, and not carried out yet. */
+export const accepted = 202;
 /** A success whose body is only a part of the answer. */
 export const partialContent = 206;
 

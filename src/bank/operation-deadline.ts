@@ -3,7 +3,7 @@ import { TransportFailure } from './http-message.ts';
 
 /** An object that waits, and can be told to stop waiting. */
 export interface Waiter {
-  /** When the waiter gives up, at the latest at its operation's deadline, in milliseconds of performance.now(). */
+  /** The time at which the waiter gives up, by performance.now(). It is not after the operation's deadline. */
   readonly deadline: number;
   onEnd(failure: TransportFailure): void;
 }
@@ -49,7 +49,7 @@ export class OperationDeadline extends AsyncResource {
     return new TransportFailure('timeout', false, 'the operation has no time left');
   }
 
-  /** Makes all waiters give up, also those added later. */
+  /** Makes all waiters give up, including those that are added later. */
   cancel(): void {
     this.#isCancelled = true;
     this.#onAbort();
@@ -84,7 +84,7 @@ export class OperationDeadline extends AsyncResource {
     for (const { deadline } of this.#waiters) if (deadline < this.#timerAt) this.#setTimer(deadline);
   };
 
-  /** Ends the wait of all waiters whose deadline is not after `until`. */
+  /** Ends the wait of all waiters whose deadline is `until` or earlier. */
   #endAll(reason: TransportFailure['reason'], message: string, until: number): void {
     const failure = new TransportFailure(reason, true, message);
     for (const waiter of this.#waiters) {

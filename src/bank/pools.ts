@@ -21,7 +21,7 @@ export interface PoolOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** The maximum age of kept connections, in milliseconds: afterwards, the bank's name may resolve to another address. */
   readonly connectionMaxAgeMs?: number | undefined;
-  /** Whether connections for reads are kept for the next read; true by default. Connections for writes are never kept. */
+  /** Whether a connection for reads is kept for the next read; true by default. Connections for writes are never kept. */
   readonly keepAlive?: boolean | undefined;
   /** The maximum length of an answer, in bytes. */
   readonly maxBodyBytes: number;

@@ -48,7 +48,7 @@ export interface ReadLimits {
   /** Whether to share no call and skip the cache, so that the reads of a mutation see its writes. */
   readonly unshared?: boolean;
   /**
-   * Called with the answer's source, unless the read made a call itself; `ageMs` is the age of a stale answer. It must not
+   * Called with the answer's source, unless the read made a call itself. `ageMs`: the age of a stale answer. Must not
    * throw.
    */
   onSource?(source: SharedSource, operation: string, ageMs: number): void;
@@ -101,8 +101,8 @@ interface CachedRead {
  * call. Public data, which is requested without caller headers, is shared by all callers with the same subscription key, cached
  * for a while, and served for ten minutes more while the bank is unavailable.
  *
- * All readers of a call share its end, even a failure. Only a cancellation, a deadline or an exceeded memory budget ends a single
- * reader.
+ * All readers of a call get the same result, even a failure. Only a cancellation, a deadline or an exceeded memory budget ends
+ * a single reader.
  *
  * Reads belong to groups (one per caller; one for public data). A write invalidates the group: later reads do not share calls
  * that began before it, and the answers of these calls are not cached. Other processes do not notice a write.
@@ -275,7 +275,7 @@ export class Reader implements Waiter {
   readonly wanted: ResultKind;
   readonly operationDeadline: OperationDeadline;
   readonly begunAt: number;
-  /** When the read's own time limit ends, even if its operation ends earlier. */
+  /** The end of the read's own time limit; its operation may end earlier. */
   readonly wholeTime: number;
   readonly deadline: number;
   /** A cached answer that is no longer fresh. It is used if the bank is unavailable. */

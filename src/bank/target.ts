@@ -26,7 +26,7 @@ export interface CallServices extends AnswerReports {
   readonly prefix: string;
   /** The maximum length of an answer, in bytes. */
   readonly maxBodyBytes: number;
-  /** The known answers of gateways in front of the bank. */
+  /** Recognises the answers of gateways in front of the bank. */
   readonly gateways: GatewayAnswers;
   /** The refusals of earlier reads. */
   readonly refusedReads: RefusedReads;

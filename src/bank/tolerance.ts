@@ -2,7 +2,7 @@ import type { Operation } from '../contract/operation.ts';
 import { isEmpty } from '../contract/record.ts';
 import { isObject } from '../is-object.ts';
 
-/** Finds the content of an answer, and errors in it, also in answers that deviate from the specification. */
+/** Finds the content of an answer and the errors in it, even if the answer deviates from the specification. */
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ export class ErrorInSuccess extends Error {
   override readonly name = 'ErrorInSuccess';
 }
 
-/** The names of members that contain an error, or the text of one. */
+/** The names of members that contain an error, or the text of an error. */
 export const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
 /** Members that contain the code of an error. */
@@ -29,7 +29,7 @@ const reasonName = /^(reason|description)$/i;
 /**
  * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only member, or
  * under another spelling of its name; undefined if the answer has neither. A single record is accepted as a list, and a list of
- * one as a record.
+ * one record as a record.
  * Errors: ErrorInSuccess if the answer contains an error, even next to the record or list: values that the bank could not read
  *         are missing there, and an update would clear them.
  */
@@ -70,7 +70,10 @@ function contentElsewhere(operation: Operation, json: unknown): ResponseContent 
   return isListRead && hasNullList(operation, json) ? { value: [], drift: 'empty-record' } : undefined;
 }
 
-/** Whether an answer has null, or the empty text of XML converters, in place of its list, and nothing else that may explain it. */
+/**
+ * Whether an answer has, in place of its list, null or the empty text of XML converters, and no other member that may explain
+ * this.
+ */
 const hasNullList = (operation: Operation, json: unknown): boolean =>
   isObject(json) &&
   // `{"message": null}` may be an error without a text.
@@ -97,7 +100,7 @@ const isList = (value: unknown): value is unknown[] =>
 const wrapped = (operation: Operation, json: unknown): unknown[] =>
   isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
 
-/** The keys of an answer that are the operation's resource in any spelling, such as `other_accounts`. */
+/** Those keys of an answer that spell the operation's resource in any way, such as `other_accounts`. */
 export function envelopeNames({ resource }: Operation, json: object): readonly string[] {
   const name = inCamelCase(resource);
   const names = [name, `${name}s`, `${name}es`];
@@ -165,7 +168,7 @@ function isNothing(value: unknown, depth = 0): boolean {
 
 const noError = /^\s*(0+|false|none|null)\s*$/i;
 
-/** The texts of an answer that describe an error, including texts nested in the error. */
+/** An answer's texts about an error, including texts nested in the error. */
 export function errorWords(answer: object, depth = 0): string {
   const words = Object.entries(answer)
     .flatMap(([name, member]) => {
@@ -178,6 +181,6 @@ export function errorWords(answer: object, depth = 0): string {
       );
     })
     .filter((text) => text !== '');
-  // Some frameworks repeat the text.
+  // Repetitions are dropped, because some frameworks repeat the text.
   return [...new Set(words)].join(' ');
 }

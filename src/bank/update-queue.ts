@@ -3,7 +3,7 @@ import { getOrMake } from '../get-or-make.ts';
 import type { Caller } from '../load/callers.ts';
 import type { OperationDeadline, Waiter } from './operation-deadline.ts';
 
-/** An update of a record: a read, and a write that is derived from it. */
+/** An update of a record: it reads the record, and writes a body that is derived from what was read. */
 interface Update<Body, Result> {
   readonly caller: Caller;
   readonly deadline: OperationDeadline;

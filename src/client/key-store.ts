@@ -16,12 +16,15 @@ interface Locks {
 const changes = new Map<string, Promise<unknown>>();
 
 /**
- * Without locks, a written key is read back after this time, in milliseconds. By then, another tab that also found no key has
- * written its own. Both tabs use the key that was written last.
+ * The time after which, without locks, a written key is read back, in milliseconds. By then, another tab that also found no
+ * key has written its own key, and both tabs use the one that was written last.
  */
 const settleMs = 50;
 
-/** 128 random bits. crypto.randomUUID is not used, because browsers have it only on pages that were loaded by HTTPS. */
+/**
+ * A key of 128 random bits. crypto.randomUUID is not used, because browsers have it only on pages that were loaded by
+ * HTTPS.
+ */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',

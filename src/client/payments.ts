@@ -28,7 +28,7 @@ export type PaymentDocument = Document<
 >;
 
 export const paymentQuery =
-  'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { state trackId transactionId status failureCode value { amount currency } createdAt } }';
+  'query Payment($idempotencyKey: String!) { payment(idempotencyKey: $idempotencyKey) { id state trackId transactionId status failureCode value { amount currency } createdAt } }';
 
 /**
  * The state of a payment.
@@ -100,9 +100,9 @@ interface Waiting {
 export interface Payments {
   /**
    * Pays once for an intent, however often it is called. While a call is under way, the next one gets its promise. A later
-   * call, also after a reload, sends the stored key, so that bankql answers with the outcome of the first one. `intent` is the
-   * app's name for the payment that the person wants, such as a draft's id. `document` is a mutation that makes this payment
-   * and nothing else, with a variable `input`; it selects `payment { state }` and `userErrors { code message }`.
+   * call, even after a reload, sends the stored key, so that bankql answers with the outcome of the first call. `intent` is
+   * the app's name for the payment that the person wants, such as a draft's id. `document` is a mutation that makes this
+   * payment and nothing else, with a variable `input`; it selects `payment { state }` and `userErrors { code message }`.
    * Errors: TypeError for a document or variables without `input`, and those of the storage, before anything is sent; the
    * signal's reason or an AbortError, which ends the waiting and not the payment.
    */
@@ -144,7 +144,7 @@ const refusals: { readonly [Code in PaymentErrorCode]?: boolean } = {
   PERSISTED_DOCUMENT_REQUIRED: false,
 };
 
-/** Whether the same request would be answered in the same way again. */
+/** Whether a repetition of the request would get the same answer. */
 const isFinal = (code: PaymentErrorCode): boolean =>
   refusals[code] === false || code === 'IDEMPOTENCY_KEY_REUSED' || code === 'OUTCOME_UNKNOWN';
 
@@ -164,7 +164,7 @@ const paymentOf = (value: unknown): Payment | undefined =>
     ? (value as Payment)
     : undefined;
 
-/** Whether the document has the variable `input` for the key. A document of which only the id is known is not checked. */
+/** Whether the document has the variable `input` for the key. A document given by its id alone is not checked. */
 function takesInput(document: unknown): boolean {
   if ('definitions' in members(document))
     return JSON.stringify(document).includes('"Variable","name":{"kind":"Name","value":"input"');
@@ -178,7 +178,7 @@ function takesInput(document: unknown): boolean {
  */
 function toldBy({ data, ownError }: ReadAnswer, key: string): Payment | undefined {
   if (ownError?.code === 'IDEMPOTENCY_KEY_REUSED') return undefined;
-  // With a second mutation in the document, the payload of the payment cannot be told from the other one.
+  // With a second mutation in the document, the payload of the payment cannot be distinguished from the other one.
   const [payload, other] = Object.values(data).filter((value) => Object(value) === value);
   const { payment, userErrors } = members(other === undefined ? payload : undefined);
   // If the answer was too large, the error contains the state.
@@ -198,7 +198,7 @@ function stateOf(
   if (code === 'IDEMPOTENCY_KEY_REUSED') return 'CONFLICT';
   if (payment == null && code === 'OUTCOME_UNKNOWN') return 'UNKNOWN';
   if (payment === null && isQuiet) return 'NOT_SENT';
-  // If the key is older than this call, a DONE record may belong to another input.
+  // A key that is older than this call may belong to another input, even if its record is DONE.
   return payment == null || (payment.state === 'DONE' && !isNew) ? 'UNCONFIRMED' : payment.state;
 }
 
@@ -289,7 +289,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       const last = underWay.get(intent);
       if (last?.document === document && last.asked === asked)
         return untilAborted(last.outcome as Promise<PaymentOutcome<Data>>, signal);
-      // Waits for a payment of the intent that is in progress: bankql then says to which payment the key belongs.
+      // Waits until the intent's payment in progress has ended: bankql can then say to which payment the key belongs.
       const outcome = Promise.resolve(last?.outcome)
         .catch(() => {})
         .then(() => run(intent, document, variables as { readonly input: object }))
@@ -305,7 +305,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         const key = await keys.find(intent);
         if (key === null) return null;
         const { payment = null, errors } = await findPayment(key);
-        // If there is no record, the request that was sent may still be on its way.
+        // No record proves nothing: the request that was sent may still be on its way.
         const state = payment?.state ?? 'UNCONFIRMED';
         return close(intent, { state, idempotencyKey: key, data: null, payment, errors });
       };

@@ -31,7 +31,7 @@ const overview = (): string => `${title}
 ${usage}
 ${list(names)}
 ${columns([
-  ['help COMMAND', 'tells more of a command, and so does COMMAND --help'],
+  ['help COMMAND', 'describes a command, and so does COMMAND --help'],
   ['help settings', 'lists the environment variables, with their defaults'],
   ['--env-file FILE', 'reads variables from a file; those of the environment come first'],
   ['--version', 'prints the versions of bankql and Node'],
@@ -198,7 +198,7 @@ export function readCommandLine(words: readonly string[]): string | Invocation {
   if (args.some(isHelp)) return helpOf(name, command);
   const withUsage = (error: unknown): never => {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${error.message}\n${usageOf(name, command)}bankql help ${name} tells more.`, {
+    throw new UsageError(`${error.message}\n${usageOf(name, command)}bankql help ${name} describes it.`, {
       cause: error,
     });
   };

@@ -46,7 +46,7 @@ export interface CliCommand<O extends CliOptions = CliOptions> {
   run(context: CliContext, given: Given<O>): Promise<Service | number>;
 }
 
-/** The parts of the process that a command receives. */
+/** What a command receives of the process. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The file of each variable that came from a file: see resolveEnvironment. */
@@ -91,8 +91,8 @@ export class UsageError extends StartError {
 }
 
 /**
- * Runs all steps one after the other, also after one has failed.
- * Errors: AggregateError with all failures, after the last step.
+ * Runs all steps one after the other, even if one fails. Errors: AggregateError with all failures, after the
+ * last step.
  */
 export async function takeAll(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];

@@ -21,7 +21,7 @@ export const searchOptions = {
   key: { value: 'KEY', meaning: "the client's idempotency key; needs --caller" },
   caller: {
     value: 'WHO',
-    meaning: `provider/id as in Auth-Provider-Name and Auth-ID, apart at the last slash; or '["provider","id"]'`,
+    meaning: `Auth-Provider-Name/Auth-ID, split at the last slash; or '["provider","id"]'`,
   },
   account: { value: 'ID', meaning: 'the account that pays or is paid' },
   'track-id': { value: 'ID', meaning: 'the Track-ID under which the bank knows the request' },
@@ -33,9 +33,9 @@ export const searchOptions = {
   since: {
     value: 'TIME',
     meaning:
-      'begun then or later: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC if no zone is named)',
+      'begun at this time or later: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC if no zone is named)',
   },
-  until: { value: 'TIME', meaning: 'begun then or earlier' },
+  until: { value: 'TIME', meaning: 'begun at this time or earlier' },
   limit: { value: 'N', meaning: `how many at most (default: ${usualLimit})` },
 } as const satisfies CliOptions;
 
@@ -52,7 +52,7 @@ export const settleOptions = {
 export const acceptLossOptions = {
   'from-log': {
     value: 'FILE',
-    meaning: 'a log of bankql, a line of JSON each; lines of other kinds are left out',
+    meaning: 'a log of bankql, in lines of JSON; other lines are ignored',
   },
   by: { value: 'NAME', meaning: 'who decided it' },
   reason: { value: 'TEXT', meaning: 'why it is right' },
@@ -113,7 +113,7 @@ one does not, 2 if no call could be made.`,
   }),
   'payments init': command({
     summary: 'makes the payment store that STATE_URL names',
-    about: `Makes a SQLite file and its folder, or the tables in PostgreSQL. A store that is there stays as it is. Run it once, by hand, for a
+    about: `Makes a SQLite file and its folder, or the tables in PostgreSQL. An existing store stays as it is. Run it once, by hand, for a
 new store. In a new store all idempotency keys are free: where payments were recorded before, put the backup back, or mount the
 volume that holds them.`,
     options: {},
@@ -122,8 +122,7 @@ volume that holds them.`,
   }),
   'payments list': command({
     summary: 'payments, newest first: all, or by state, key, caller, account, Track-ID, request id, time',
-    about: `Prints payments as a table, newest first: those in any state unless the options narrow them. Writes nothing, neither in the store nor
-next to it.`,
+    about: `Prints payments as a table, newest first: without options, those in any state. Writes nothing, neither in the store nor next to it.`,
     options: listOptions,
     examples: [
       'bankql payments list --state unknown,pending --since 3d',
@@ -133,7 +132,7 @@ next to it.`,
     run: async (context, given) => (await import('./payments/list.ts')).list(context, given),
   }),
   'payments show': command({
-    summary: 'one payment and its story',
+    summary: 'one payment with its history',
     words: 'ID',
     about: `Prints every change of a payment's state: when, by which process, for which request, and what the bank said. The first six digits of
 an id are enough. Writes nothing, neither in the store nor next to it.`,
@@ -142,7 +141,7 @@ an id are enough. Writes nothing, neither in the store nor next to it.`,
     run: async (context, given) => (await import('./payments/list.ts')).show(context, given),
   }),
   'payments settle': command({
-    summary: 'says what the bank did with payments of unknown outcome',
+    summary: 'records what the bank did with payments of unknown outcome',
     words: '[ID]',
     needs: '--as done|rejected --by NAME --reason TEXT',
     about: `Records what the bank did. This changes nothing at the bank and cannot be undone. Settles one payment, named by its id or by the
@@ -159,7 +158,7 @@ payment it prints a line of the audit log to standard output.`,
   'payments explain': command({
     summary: 'says what an answer of the bank means for a payment and its key',
     words: "'STATUS BODY'",
-    about: `Reads an answer to a payment as bankql would, with the settings, and without a call. Exits with 1 if it decides nothing.`,
+    about: `Says how bankql reads an answer to a payment with these settings. Sends nothing. Exits with 1 if the payment would be UNKNOWN.`,
     options: {},
     examples: [`bankql payments explain '200 {"data":{"id":"T"}}'`],
     run: async (context, given) => (await import('./payments/explain.ts')).explain(context, given),
@@ -167,19 +166,19 @@ payment it prints a line of the audit log to standard output.`,
   'payments backup': command({
     summary: 'copies a SQLite store while bankql serves',
     words: 'FILE',
-    about: `Copies a SQLite store to FILE, and checks the copy. A file that is there is not replaced. A plain copy of the store's file misses
+    about: `Copies a SQLite store to FILE, and checks the copy. Does not replace an existing file. A plain copy of the store's file misses
 what is in its write-ahead log.`,
     options: {},
     examples: ['bankql payments backup /var/backups/bankql-2026-01-15.db'],
     run: async (context, given) => (await import('./payments/backup.ts')).backup(context, given),
   }),
   'payments accept-loss': command({
-    summary: 'lets payments go on after records were lost, with those that a log names recorded as UNKNOWN',
+    summary:
+      'lets payments continue after records were lost; with a log, first records the lost payments as UNKNOWN',
     needs: '--by NAME --reason TEXT',
-    about: `Lets payments go on in a store that lost records. A lost payment whose client sends it again is then paid again. With
---from-log, each payment that the log names and the store lacks is recorded first, so that it is not sent again, also in a new store.
-It is recorded as UNKNOWN, even if it is DONE or REJECTED in the log: settle it afterwards. Give the logs of all processes, in one
-file.`,
+    about: `Lets payments continue in a store that lost records. If a client then repeats a lost payment, it is paid again. To prevent that,
+--from-log first records each payment that is only in the log, even in a new store. It is recorded as UNKNOWN, even if it is DONE or
+REJECTED in the log: settle it afterwards. Give the logs of all processes, in one file.`,
     options: acceptLossOptions,
     examples: [
       `bankql payments accept-loss --from-log /var/log/bankql.log --by "Ada" --reason "disk lost, backup of 3 o'clock restored"`,
@@ -212,5 +211,5 @@ export const formerCommands = {
   config: '`bankql config check` is `bankql check` now.',
   'payments find': '`bankql payments find` is `bankql payments list` now.',
   explain:
-    '`bankql explain` left: a query with the header `x-bankql-explain: calls` lists its REST calls, in the sandbox too.',
+    '`bankql explain` was removed: a query with the header `x-bankql-explain: calls` lists its REST calls, in the sandbox too.',
 };

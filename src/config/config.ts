@@ -124,7 +124,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
     metrics: values.METRICS_PORT === undefined ? null : { host: values.HOST, port: values.METRICS_PORT },
     /** Null: no traces. */
     tracing: tracingOf(values, environment),
-    /** The issuer whose tokens identify callers; null if headers do. */
+    /** The issuer whose tokens identify callers; null if headers identify them. */
     identity: identityOf(values),
     /** The permitted number of REST calls of each caller; null for no limit. */
     rateLimit: values.RATE_LIMIT ?? null,
@@ -135,7 +135,7 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       values.MCP_DOCUMENTS === undefined
         ? null
         : { folder: values.MCP_DOCUMENTS, url: values.MCP_URL ?? null },
-    // GraphiQL needs a server that accepts documents' texts.
+    // There is no GraphiQL with `only`, because it sends documents as texts.
     graphiql: explores && persisted?.only !== true,
     /** Whether a request may ask for a list of its REST calls. */
     explains: explores,

@@ -9,7 +9,10 @@ import type { Values, VariableName } from './variables.ts';
 /** Reports a problem: the variable to change, the remedy, and the other variables involved. */
 type Refuse = (variable: VariableName, remedy: string, ...others: readonly VariableName[]) => void;
 
-/** The problems of values that contradict or require each other. `involved`: the variables that cause a problem. */
+/**
+ * Finds values that contradict each other, or that require a missing value. `involved`: the variables that cause a
+ * problem.
+ */
 export function contradictions(environment: Environment, values: Values) {
   const problems: { variable: string; value: string; remedy: string; involved: string[] }[] = [];
   const refuse: Refuse = (variable, remedy, ...others) => {
@@ -71,7 +74,7 @@ function checkPaymentPaths(values: Values, refuse: Refuse): void {
 
 function checkPorts({ BANK_BASE_URL, SANDBOX_PORT, PORT, METRICS_PORT, HOST }: Values, refuse: Refuse): void {
   if (PORT !== 0 && PORT === METRICS_PORT) refuse('METRICS_PORT', 'give another port than PORT.', 'PORT');
-  // The sandbox bank listens at 127.0.0.1.
+  // The sandbox bank listens at 127.0.0.1, so only these addresses can conflict with it.
   const isShared = HOST === sandboxHost || HOST === '0.0.0.0' || HOST === '::';
   if (BANK_BASE_URL !== undefined || SANDBOX_PORT === 0 || !isShared) return;
   const other = SANDBOX_PORT === PORT ? 'PORT' : 'METRICS_PORT';
@@ -101,10 +104,10 @@ function checkBank(values: Values, refuse: Refuse): void {
 
 /** The variables that IDENTITY=jwt requires, and their meanings. */
 const neededForTokens = [
-  ['BANK_SUBSCRIPTION_KEY', "the operator's subscription key: apps hold none"],
-  ['IDENTITY_JWKS_URL', "where the issuer's keys are"],
-  ['IDENTITY_ISSUER', 'the issuer of tokens, their iss'],
-  ['IDENTITY_AUDIENCE', 'whom tokens are meant for, their aud'],
+  ['BANK_SUBSCRIPTION_KEY', "the operator's subscription key, because apps have none"],
+  ['IDENTITY_JWKS_URL', "the address of the issuer's public keys"],
+  ['IDENTITY_ISSUER', 'the name of the issuer, which is the iss of tokens'],
+  ['IDENTITY_AUDIENCE', 'the name of this bankql, which is the aud of tokens'],
 ] as const;
 
 const onlyForTokens = [
@@ -192,9 +195,9 @@ function checkWorkersAndStore(values: Values, refuse: Refuse): void {
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL, NODE_ENV }: Values): string | null {
   if (STATE_URL !== undefined) return STATE_URL;
   if (BANK_BASE_URL === undefined) return 'memory:';
-  // In production, a bank on loopback may be a sidecar or a tunnel to a real bank, and a missing store may mean that its volume
-  // is missing.
+  // In production, no store is made by default: a bank on loopback may be a tunnel to a real bank, and a new store in place of
+  // one whose volume is missing would send payments again.
   if (NODE_ENV === 'production') return null;
-  // For a bank on this machine, the start makes the store.
+  // For a bank on this machine, this store is the default, and the start creates it.
   return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
 }

@@ -103,8 +103,9 @@ const variableMeantBy = (name: string): VariableName | undefined =>
   );
 
 /**
- * Problems for names that begin like bankql's or are almost one of bankql's, and for settings of earlier versions. They are not
- * ignored: with BNAK_BASE_URL, the sandbox bank would start. Their values are not shown, because they may be secrets.
+ * Problems for names that begin like bankql's or are almost one of bankql's, and for settings of earlier versions. They are
+ * problems, because if BNAK_BASE_URL were ignored, the sandbox bank would start. Their values are not shown, because they may
+ * be secrets.
  */
 export const unknownVariables = (environment: Environment): ConfigProblem[] =>
   Object.entries(environment).flatMap(([given, value = '']) => {
@@ -186,7 +187,7 @@ function misleadingLine(text: string): number | null {
   return null;
 }
 
-/** The text of a file. Errors: an Error that does not name the file, as Node's own would. */
+/** The text of a file. Errors: an Error whose message does not contain the file's name (Node's own message does). */
 function textOf(file: string): string {
   try {
     return decodeText(readFileSync(file));

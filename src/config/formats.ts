@@ -21,7 +21,7 @@ const parsedBy = <T>(parse: (text: string) => T) =>
     }
   });
 
-/** A whole number from `min` to `max`; `rest` ends the remedy. */
+/** A whole number from `min` to `max`. `rest`: the end of the sentence that says what is valid. */
 const wholeNumberIn = (min: number, max: number, rest = '') => {
   const remedy = `give a whole number from ${min} to ${max}${rest}.`;
   const digits = z.string().regex(/^\d+$/, remedy);
@@ -74,7 +74,7 @@ export const line = z.string().regex(/^.*$/, 'give it in one line.').optional();
 export const hostName = z
   .string()
   .refine(
-    // A name that looks like a number is refused, because URL.parse rewrites it: 127.1 becomes 127.0.0.1.
+    // A name that looks like a number is refused, because URL.parse would change it: 127.1 becomes 127.0.0.1.
     (host) =>
       isIP(host) !== 0 ||
       (/^\w[\w.-]*$/.test(host) && URL.parse(`http://${host}`)?.hostname === host.toLowerCase()),
@@ -223,7 +223,7 @@ export const toolsAddress = address(
   (url, text) =>
     isProtected(url) &&
     url.pathname.endsWith('/mcp') &&
-    // In one form only, because it is compared with the aud of tokens.
+    // Only one form of the URL is valid, because tokens' `aud` is compared with it.
     url.href === text &&
     !hasUserinfo(url) &&
     !hasQuery(url),
@@ -242,7 +242,7 @@ export const proxyAddress = address(
   }, 'percent-encode user and password: a % is written as %25.')
   .optional();
 
-/** The address of public keys. */
+/** The address of public keys, which must be https unless it is on loopback. */
 export const keysAddress = address(
   'give an https address without credentials, such as https://login.example/.well-known/jwks.json.',
   (url) => isProtected(url) && !hasUserinfo(url),

@@ -47,5 +47,5 @@ const remedies: Readonly<Record<string, string>> = {
 /** The replacement of an earlier version's setting, or of its `_FILE` variable; null for any other name. */
 export function insteadOf(name: string): string | null {
   const setting = Object.hasOwn(remedies, name) ? name : name.replace(/_FILE$/, '');
-  return Object.hasOwn(remedies, setting) ? `this setting left: ${remedies[setting]}` : null;
+  return Object.hasOwn(remedies, setting) ? `this setting was removed: ${remedies[setting]}` : null;
 }

@@ -67,7 +67,7 @@ export const sections = {
     }),
     BANK_ACCOUNT_SCOPE: id.meta({
       unset: '`views`',
-      description: 'the last segment of the path of a single account, such as `account`',
+      description: 'the last segment of the path that reads a single account, such as `account`',
     }),
     BANK_TLS_CERT: anyText.describe(
       'a PEM file with the client certificate for the bank and its chain. bankql reads this file and the next two at the start, on SIGHUP and when they change',
@@ -84,10 +84,10 @@ export const sections = {
       'the proxy to the bank, such as `http://user:password@proxy.example:3128`, and to an https `IDENTITY_JWKS_URL` outside of loopback. bankql does not use `HTTPS_PROXY`',
     ),
     BANK_KEEP_ALIVE: flag(true).describe(
-      'use connections for reads again; `off` opens one for each call, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
+      'use a connection for several reads; `off` opens a new one for each, for a bank that mixes up the answers on one connection ([why](../SECURITY.md#what-is-not-defended))',
     ),
     BANK_CONNECTIONS: wholeNumber(64, 1, 10_000).describe(
-      'the maximum number of connections to the bank for reads, and the same number for writes; the workers share them',
+      'the maximum number of connections to the bank: this number for reads and this number for writes; the workers share them',
     ),
     BANK_TIMEOUT_MS: milliseconds(5000).describe(
       'the deadline of a read or a write, including the connection, the body and a second attempt',
@@ -106,7 +106,7 @@ export const sections = {
       ),
     IDENTITY_JWKS_URL: keysAddress.meta({
       unset: 'none; required with `jwt`',
-      description: "the address of the issuer's public keys: https, or on loopback",
+      description: "the address of the issuer's public keys; it must be https unless it is on loopback",
     }),
     IDENTITY_ISSUER: line.meta({
       unset: 'none; required with `jwt`',
@@ -138,12 +138,14 @@ export const sections = {
       'the limit on REST calls for each caller in each replica: `300/60` is 300 calls in 60 seconds ([how](operate.md#rate-limits))',
     ),
     PERSISTED_DOCUMENTS: anyText.describe(
-      'a manifest of documents that clients may send by their ids, or a folder with one for each version of an app ([how](operate.md#persisted-documents))',
+      'a manifest of documents, which clients may send by their ids, or a folder with a manifest for each version of an app ([how](operate.md#persisted-documents))',
     ),
     PERSISTED_ONLY: flagOrLog.describe(
       'accept only documents of the manifests; `log` accepts others too, and names them in the log',
     ),
-    MCP_DOCUMENTS: anyText.describe("a folder of agents' tools, in `.graphql` files ([how](agents.md))"),
+    MCP_DOCUMENTS: anyText.describe(
+      'a folder with the tools for agents, in `.graphql` files ([how](agents.md))',
+    ),
     MCP_URL: toolsAddress.describe("the public address of `/mcp`, and the `aud` of agents' tokens"),
   },
   Payments: {
@@ -154,32 +156,32 @@ export const sections = {
         'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](operate.md#payment-stores))',
     }),
     STATE_ALLOW_VOLATILE: flag(false).describe(
-      'accept a PostgreSQL server that may lose records, for tests: bankql may then send payments twice',
+      'accept a PostgreSQL server that may lose records. Only for tests, because bankql may then send payments twice',
     ),
     IDEMPOTENCY_TTL_DAYS: wholeNumber(30, 1, 3650).describe(
       'how long bankql keeps the record of a finished payment; the same for [all processes of a store](operate.md#time-and-retention)',
     ),
     BANK_PAYMENT_STATUS: jsonPath.describe(
-      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The value at this path then decides ([how](operate.md#teach-bankql-your-bank))",
+      "the path of a payment's status in the bank's answer, such as `data.status`, or `.` for the whole answer. The outcome of a payment then depends on the value at this path ([how](operate.md#teach-bankql-your-bank))",
     ),
     BANK_PAYMENT_RECEIPT: jsonPath.describe(
-      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id and every member beside the path is known',
+      'the path of the id that the bank gives to an executed payment, such as `data.id` or `0.id`; the payment is DONE if the answer contains this id, and bankql understands every other member',
     ),
     BANK_PAYMENT_NEUTRAL: jsonPaths.describe(
-      'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql reads neither them nor what is in them',
+      'paths of members that say nothing about the outcome, separated by commas, such as `data.fee,meta`: bankql does not read these members and their contents',
     ),
     BANK_PAYMENT_DONE: outcomeWords.describe(
       'words, codes or whole texts by which the bank says that it executed a payment, separated by commas, in addition to the [known words](operate.md#the-banks-words)',
     ),
     BANK_PAYMENT_REJECTED: outcomeWords.describe(
-      'the same for a payment that the bank did not execute and will not execute',
+      'words, codes or whole texts by which the bank says that it did not and will not execute a payment, separated by commas',
     ),
     BANK_PAYMENT_NOT_SENT: gatewayTexts.describe(
       'whole texts with which a gateway refuses a payment before it is read; vertical bars separate them, and `#` stands for digits. After a 401, 403 or 429 with such a text, the key is free again ([how](operate.md#gateways))',
     ),
   },
   'The server': {
-    HOST: hostName.describe('the address to listen on, or the name of one'),
+    HOST: hostName.describe('the address to listen on, or a host name of this machine'),
     PORT: port(4000).describe('the port to listen on; 0 for any free port'),
     WORKERS: workerCount.describe(
       'the number of worker processes; `auto` means one per core ([how](operate.md#all-cores))',
@@ -201,15 +203,15 @@ export const sections = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collectorAddress.meta({
       unset: 'none: no traces',
       description:
-        'the address of the collector, which must accept OTLP over HTTP in JSON at `/v1/traces` (usually on port 4318). OpenTelemetry reads the other `OTEL_…` itself ([which](observability.md#traces))',
+        'the address of the collector, which must accept OTLP over HTTP in JSON at `/v1/traces` (usually on port 4318). OpenTelemetry itself reads the other `OTEL_…` variables ([which](observability.md#traces))',
     }),
     EXPLORE: anyFlag.optional().meta({
       unset: 'on with the sandbox, else off',
       description:
-        'serve GraphiQL and introspection, and show the REST calls of a query (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY=on` there is no GraphiQL',
+        'serve GraphiQL and introspection, and list the REST calls of a query if a request asks for it (`x-bankql-explain`) ([how](clients.md#see-the-rest-calls)). With `PERSISTED_ONLY=on` there is no GraphiQL',
     }),
     NODE_ENV: nodeEnv.describe(
-      '`production` prevents a start with the sandbox bank, and one without `STATE_URL`; the image and the systemd unit set it',
+      'with `production`, bankql starts only with `BANK_BASE_URL` and `STATE_URL`; the image and the systemd unit set it',
     ),
     SANDBOX_PORT: port(4010).describe("the sandbox bank's port; 0 for any free port"),
   },
@@ -240,7 +242,7 @@ export const secretVariables: readonly string[] = [
 ];
 export const fileEnding = '_FILE';
 
-/** The one place where texts become typed values: the format of each variable makes its value. */
+/** Converts texts to typed values: each variable's format makes its value. */
 export const valuesOf = z.object(variables);
 
 export type Values = Readonly<z.infer<typeof valuesOf>>;

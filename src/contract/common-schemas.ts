@@ -6,7 +6,7 @@ import { jsonNumber, maxDecimalLength } from './decimal.ts';
  * The values in records, with the ways in which banks are known to write them.
  *
  * Answers and request bodies have shapes of their own. In an answer, a field may be missing or null unless the specification
- * marks it as required, and there may be fields that the contract does not know. A request body has only fields of the
+ * marks it as required, and there may be fields that are not in the contract. A request body has only fields of the
  * contract, and never a null.
  */
 
@@ -56,7 +56,7 @@ export const number = z.number().meta({
       : undefined,
 });
 
-/** True or false; some banks write it in a string. */
+/** True or false; some banks write this in a string. */
 export const boolean = z.boolean().meta({
   interpret: (value) => (value === 'true' ? true : value === 'false' ? false : undefined),
 });
@@ -119,7 +119,7 @@ export const idList = z
       const list = typeof value === 'string' ? parsed(value) : value;
       if (!Array.isArray(list)) return digitsOf(value);
       const ids = list.map(idOf);
-      // An id with a separator would be read as two ids.
+      // An id with a separator would be read as two ids, so such a list has no meaning.
       if (!ids.every((id) => typeof id === 'string' && /^[^\s,]+$/.test(id))) return undefined;
       return ids.join(',') || null;
     },

@@ -61,8 +61,8 @@ function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { 
 }
 
 /**
- * A number of an object that was parsed with `keepDigits`, as JSON with all its digits. It is the plain number if a double
- * represents all digits, or if the member has changed since.
+ * A number as JSON with all its digits, from an object that was parsed with `keepDigits`. It is the plain number if a
+ * double represents all digits, or if the member has been changed since.
  */
 export function exactNumber(holder: object, key: string): unknown {
   const number: unknown = Reflect.get(holder, key);

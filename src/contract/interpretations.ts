@@ -50,7 +50,7 @@ interface Reading {
 type Read = (value: unknown, reading: Reading) => unknown;
 
 /**
- * Replaces each deviating value of a record that does not match its shape by its meaning, in place.
+ * In a record that does not match its shape, replaces each deviating value by its meaning, in place.
  * Errors: those of the observer.
  */
 export const interpretRecord = (
@@ -108,17 +108,18 @@ function createReader(shape: z.core.$ZodType): Read {
   return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
 }
 
-/** Creates the function for values that do not match the shape themselves, not only in one of their members. */
+/** Creates the function for values that do not match the shape as a whole, and not only in one of their members. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
   const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {
     const meant = interpret?.(value);
-    // Checked here, because zod takes longer to create its own message than all other work of this function.
+    // The type is checked here, because zod would need longer to create its own message than this function
+    // for everything else.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
-    // The contract's own messages begin with "not".
+    // The contract's own messages begin with "not", which is removed.
     const expected = isOfType ? message.replace(/^not /, '') : type;
     if (meant === undefined) return observer.onViolation([...path], expected, message);
     observer.onDrift([...path], expected);

@@ -7,7 +7,7 @@ import { asWritten, nameBox } from './shared-parts.ts';
 /** A metadata entry (model MetadataDef). */
 export const metadataEntry = record('MetadataEntry', 'A metadata entry.', {
   code: text.describe('The code, such as `SEPA`.'),
-  id: id.nullish().meta({ name: 'metadataId', description: 'The set that the entry belongs to.' }),
+  id: id.nullish().meta({ name: 'metadataId', description: 'The set to which the entry belongs.' }),
   postedBy: text.nullish().meta({ description: 'The person or system that entered it.', notes: asWritten }),
   text: nameBox.nullish().describe('The text for the code.'),
 });

@@ -25,7 +25,7 @@ export interface Operation {
   readonly tracked: boolean;
   readonly auth: Auth;
   readonly kind: Kind;
-  /** The audience of the data that it reads or changes; `public` data is the same for every caller. */
+  /** Who may see the data that the operation reads or changes: `public` data is the same for every caller. */
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null if the operation has none. */
   readonly body: z.ZodObject | null;

@@ -27,7 +27,7 @@ interface ScalarMeta {
 }
 
 interface FieldMeta {
-  /** Whether request bodies and inputs require the member, although answers do not. */
+  /** Whether the member is required in request bodies and inputs, although answers may lack it. */
   requiredInBodies?: true;
   /** Whether only answers have the member. */
   readOnly?: true;
@@ -40,7 +40,10 @@ interface FieldMeta {
    * the list.
    */
   isOnlyEntry?: true;
-  /** Texts that end the field's description in the GraphQL type, in inputs, and in changes (by default: that of inputs). */
+  /**
+   * Texts that are appended to the field's description: in the GraphQL type, in inputs, and in changes (by default the text
+   * for inputs).
+   */
   notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
   /** A second GraphQL field, which shows the text as a date. `dateOf`: the operation for which drift is counted. */
   also?: { readonly name: string; readonly dateOf: string };
@@ -79,7 +82,7 @@ const bySpecification = ([a, one]: [string, z.core.$ZodType], [b, other]: [strin
   Number(metaOf(one).readOnly ?? false) - Number(metaOf(other).readOnly ?? false) ||
   (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
 
-/** A field of a record, derived from its line. */
+/** A field of a record, derived from the field's line in the zod object. */
 export interface Field extends FieldMeta {
   /** The name of the member in the bank's JSON. */
   readonly rest: string;

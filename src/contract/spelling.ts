@@ -49,7 +49,7 @@ const fold = (name: string) => name.replaceAll(/[-_ ]/g, '').toLowerCase();
 const maxNameLength = 64;
 const maxNames = 20;
 
-/** Visits the members of a record that its shape does not have, at any depth. */
+/** Visits those members of a record, at any depth, that its shape does not have. */
 export const visitUnknown = (
   shape: z.ZodObject,
   record: unknown,
@@ -98,8 +98,8 @@ export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record
 }
 
 /**
- * The members of a record whose names differ only in spelling from a member that the contract has and the record lacks. Their
- * values would be lost.
+ * Finds members in another spelling: the contract has a member with this name in its own spelling, and the record lacks it.
+ * The values would be lost.
  * Shape: the first paths, such as `swiftBic` and `location.Latitude`.
  */
 export function otherSpellings(shape: z.ZodObject, record: unknown): readonly string[] {

@@ -9,7 +9,10 @@ const requestBody = record('TransactionRequestBody', 'What was asked for.', {
   value: money.nullish().describe('The amount that is to be moved.'),
 });
 
-/** One item of `transaction-requests`. schema/transaction-request.ts resolves the records that it names, and its `body`. */
+/**
+ * One item of `transaction-requests`. schema/transaction-request.ts resolves the records that the item names, and its
+ * `body`.
+ */
 export const transactionRequest = record('TransactionRequest', 'A request for a transaction.', {
   description: text.nullish().describe('The description that the payer wrote.'),
   resource_url: text.nullish().describe("The request's address at the bank."),

@@ -42,7 +42,7 @@ export const transactionMetadata = record(
       description: "The customer's notes about the transaction.",
       requiredInBodies: true,
       notes: {
-        changes: '; an empty text if it is cleared beside other metadata',
+        changes: '; an empty text if they are cleared and other metadata is left',
       },
     }),
     narrative: text.nullish().describe('A longer text about the transaction.'),

@@ -21,15 +21,15 @@ export const changesNothing = (changes: unknown): boolean =>
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Creates the error for a required member of the body that is missing in the record and in the changes. */
+/** Creates the error for a member that the body requires, and that is missing in the record and in the changes. */
 type Missing = (path: string) => Error;
 
 /**
  * The request body that writes a record back with changes.
  *
- * The body contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the record
- * was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the body's shape does
- * not have are dropped, since requests may not contain them. The record must match its own shape.
+ * The body contains those members of the record that the bank accepts, as they were read: numbers keep their digits if the
+ * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the body's shape
+ * does not have are dropped, since requests may not contain them. The record must match its own shape.
  * Errors: the error of `missing`.
  */
 export function updatedBody<T extends z.ZodObject>(
@@ -72,7 +72,7 @@ function memberOf(
   const current = record[key] ?? undefined;
   if (change === null) return undefined;
   if (shape instanceof z.ZodObject) {
-    // Changes that only keep or remove members have no effect on an absent object.
+    // An absent object stays absent if the changes only keep or remove its members.
     if (current === undefined && Object.values(Object(change)).every((value) => value == null))
       return undefined;
     return membersOf(shape, Object(current), Object(change), path, missing);
@@ -92,7 +92,7 @@ function memberOf(
  * would store nulls, and a version that the record never had.
  */
 export function leavesOut(answer: unknown, known: unknown): boolean {
-  // A value that does not match the contract is present, as an Error.
+  // A value that does not match the contract counts as present: it is an Error.
   if (answer instanceof Error) return false;
   if (isObject(known) && !JSON.isRawJSON(known))
     return Object.entries(known).some(([name, value]) => leavesOut(Object(answer)[name], value));

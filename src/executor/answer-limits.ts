@@ -8,9 +8,9 @@ export interface AnswerLimits {
   readonly bytes: number;
 }
 
-/** Counts the values of all answers of the process that are being built. */
+/** Counts the values of all answers that the process is building. */
 interface ValueHolder {
-  /** Takes more values for this answer; false if its caller may have no more. */
+  /** Takes more values for this answer. Returns false if its caller may have no more. */
   takeValues(count: number): boolean;
 }
 
@@ -33,8 +33,8 @@ const maxFailures = 1000;
 const maxSearched = 100_000;
 
 /**
- * Ends an operation whose answer exceeds its limits (LIMIT_EXCEEDED), for whose values there is not enough memory, or whose
- * client has disconnected (both OVERLOADED). It is the only error in the answer.
+ * Ends an operation: LIMIT_EXCEEDED if its answer exceeds the limits, OVERLOADED if there is not enough memory for its
+ * values or its client has disconnected. It is the only error in the answer.
  */
 export class AnswerLimitError extends GraphQLError {
   constructor(
@@ -42,7 +42,7 @@ export class AnswerLimitError extends GraphQLError {
     code: 'LIMIT_EXCEEDED' | 'OVERLOADED' = 'LIMIT_EXCEEDED',
     advice = '; ask for less at a time',
   ) {
-    // The error has a path already, so that it is not located again for each pending field.
+    // The error has a path from the start, so that it is not located again for each pending field.
     super(`${message}${advice}.`, { path: [], extensions: { code } });
   }
 
@@ -100,8 +100,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Charges values of the answer, and a lower bound of their JSON's length. The entries of a list are charged before they
-   * are created. Errors: AnswerLimitError.
+   * Charges values of the answer, and a lower bound of their length in JSON. The entries of a list are charged before
+   * they are created. Errors: AnswerLimitError.
    */
   spend(values: number, bytes: number): void {
     this.values += values;

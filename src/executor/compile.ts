@@ -116,7 +116,7 @@ interface CollectedObject {
   readonly deferred: readonly (CollectedObject & { readonly label: string | undefined })[];
 }
 
-/** The properties of an operation that are known before it is executed. */
+/** The properties of an operation, which are known before its execution. */
 interface OperationDetails {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
@@ -137,7 +137,7 @@ export class OperationPlan {
    */
   readonly #conditions: Selection['variableValues'];
 
-  /** Errors: GraphQLError if a condition at the root is null; an Error if the schema has no root type for the operation. */
+  /** Errors: GraphQLError if a condition at the root is null; Error if the schema has no root type for the operation. */
   constructor(details: OperationDetails, conditions: Selection['variableValues']) {
     const { schema, operation } = details;
     this.details = details;
@@ -199,7 +199,7 @@ export class ObjectPlan {
   readonly nameBytes: number;
   /** Whether a response name is `__proto__`, which would set the prototype of an ordinary object. */
   readonly namesPrototype: boolean;
-  /** Whether some fields may have been resolved before their object was read. */
+  /** Whether some fields may be resolved before the object is read. */
   readonly hasEarly: boolean;
   /** The fragments that are delivered later. */
   readonly deferred: readonly DeferredPlan[];
@@ -279,7 +279,7 @@ export class FieldPlan extends ValuePlan {
   readonly constant: string | undefined;
   /** The property that the resolver reads; null if the resolver does anything else. */
   readonly property: string | null;
-  /** The member of the object that has the property; null if the object itself has it. */
+  /** The object's member in which the property is; null if it is in the object itself. */
   readonly holder: string | null;
   readonly resolve: GraphQLFieldResolver<unknown, unknown>;
   /** Whether the resolver may read its `info`. */
@@ -302,7 +302,7 @@ export class FieldPlan extends ValuePlan {
     // Pothos gives each exposed field the default resolver.
     const { resolve = defaultFieldResolver } = field;
     const { property, holder = null, usesOnlySource, isEarly } = knownResolver(resolve);
-    // A field with arguments is left out: invalid arguments are errors, even if the resolver does not use them.
+    // A field with arguments does not count: invalid arguments are errors, even if the resolver does not use them.
     const onlyReads = field.args.length === 0 && (resolve === defaultFieldResolver || property !== undefined);
     this.property = onlyReads ? (property ?? field.name) : null;
     this.holder = holder;
@@ -324,7 +324,7 @@ function sharedArguments(field: SelectedField['field'], node: FieldNode) {
     const values = getArgumentValues(field, node);
     return Object.values(values).some((value) => Object(value) === value) ? null : Object.freeze(values);
   } catch {
-    // Each call of the field computes its arguments again, and reports this error.
+    // The error is not lost: each call of the field computes its arguments again, and reports it.
     return null;
   }
 }

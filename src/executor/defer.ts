@@ -52,7 +52,7 @@ export class DeferredFragment extends PendingRoot {
   readonly source: unknown;
   /** The object to which the fragment belongs. */
   readonly container: PendingValue;
-  /** The data of the answer and of outer fragments, which has the fragment's other fields. */
+  /** The object's data in the answer and in outer fragments: the fields of this fragment that are delivered there. */
   readonly known: readonly Data[];
   id = '';
   /** The fragment's fields, once it is complete. */
@@ -97,7 +97,7 @@ export class DeferredFragment extends PendingRoot {
   }
 }
 
-/** The fragments of an execution, and the results in which they are delivered. */
+/** Executes the fragments of an execution, and delivers them in results. */
 export class Fragments {
   readonly results: AsyncGenerator<IncrementalResult, void, void>;
   readonly #execution: Execution;
@@ -120,7 +120,7 @@ export class Fragments {
     this.results = this.#deliver();
   }
 
-  /** Whether this many more fragments may be pending. If so, they are counted. */
+  /** Counts this many more pending fragments. Returns false, and counts none, if there would be too many. */
   admits(count: number): boolean {
     if (this.#pending + count > maxPending) return false;
     this.#pending += count;
@@ -138,7 +138,7 @@ export class Fragments {
     }
   }
 
-  /** Executes a fragment, at the earliest after its object has been started. Never rejects. */
+  /** Executes a fragment, but not before its object has been started. Never rejects. */
   async #execute(fragment: DeferredFragment): Promise<void> {
     const execution = this.#execution;
     const { plan, source } = fragment;
@@ -171,7 +171,7 @@ export class Fragments {
     }
   }
 
-  /** Ends the results with an error. */
+  /** Makes an error the last result. */
   stop(error: GraphQLError): void {
     this.#limit = error;
     this.#changed.resolve();

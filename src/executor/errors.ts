@@ -17,12 +17,15 @@ export function attempt<T>(make: () => T): T | GraphQLError {
  */
 const maxLocations = 3;
 
-/** One error for each field of a document. Later errors copy its location: graphql computes one by counting lines, which is slow. */
+/**
+ * One error for each field of a document. Later errors of the field copy its location: graphql computes a location by counting
+ * lines, which is slow.
+ */
 const places = new WeakMap<readonly ASTNode[], GraphQLError>();
 const placeOf = (nodes: readonly ASTNode[]): GraphQLError =>
   getOrMake(places, nodes, () => new GraphQLError('', { nodes: nodes.slice(0, maxLocations) }));
 
-/** The error with a path and a location, unless it has its own. */
+/** The error with a path and a location, unless it already has them. */
 export const locateError = (
   raw: unknown,
   nodes: readonly ASTNode[],

@@ -43,7 +43,7 @@ export function execute(
 /** Executes a plan. Never throws and never rejects. */
 export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
-    // If fragments are delivered later, the execution continues.
+    // With deferred fragments, the execution is not over when the first answer is.
     execution.isOver = execution.fragments === null;
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
@@ -86,7 +86,7 @@ function executeRoot(execution: Execution, plan: ObjectPlan): Data | Promise<Dat
 async function executeSteps(execution: Execution, steps: readonly ObjectPlan[]): Promise<Data> {
   const data: Data = steps.some(({ namesPrototype }) => namesPrototype) ? Object.create(null) : {};
   for (const step of steps) {
-    // Work below a nulled field continues, and may have exceeded the budget: no further field is started then.
+    // Work below a nulled field continues, and may have exceeded the budget. In that case, no further field is started.
     if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
     Object.assign(data, await executeRoot(execution, step));
   }
@@ -115,13 +115,14 @@ export function executeFields(
   for (const field of fields) {
     let value: unknown = field.constant;
     if (value === undefined) {
-      // The field's place. Created only for a resolver that takes `info`, for an error, and for a value that is not a text.
+      // The place of this field. It is created only if the resolver takes `info`, the field fails, or its value is not a
+      // text.
       let own: Place | null = null;
       try {
         const { property, holder } = field;
         if (property !== null)
           value = holder === null ? record[property] : (record[holder] as Data)[property];
-        // The property is a method of the object: graphql's default resolver calls it.
+        // If the property is a method of the object, graphql's default resolver calls it.
         if (property === null || typeof value === 'function') {
           if (early?.has(field)) {
             value = early.get(field);
@@ -145,7 +146,8 @@ export function executeFields(
     if (typeof value === 'string') {
       bytes += value.length;
     } else if (value === awaited || value instanceof PendingField) {
-      // The member is assigned now as well, to keep the order of the operation's fields.
+      // The member is assigned now, and again when it has arrived, so that members have the order of the
+      // operation's fields.
       value = value === awaited ? null : value.members;
       outstanding++;
     }
@@ -158,7 +160,7 @@ export function executeFields(
   return outstanding === 0 ? data : place.waitFor(data, outstanding);
 }
 
-/** Executes the fields of an object together with those of its fragments, instead of delivering these later. */
+/** Executes the fields of an object and of its deferred fragments together, so that nothing is delivered later. */
 function executeWhole(plan: ObjectPlan, source: unknown, place: Place) {
   const late = lateObjectOf(source);
   return late === null
@@ -260,7 +262,10 @@ function completeList(plan: ValuePlan, value: unknown, place: Place): unknown {
   return execution.mustWait ? place.defer(list, startList) : startList(plan, list, place);
 }
 
-/** Completes a list while there is time. Returns its entries, or its placeholder. Errors: the error of a non-null entry. */
+/**
+ * Completes the entries of a list until this slice of time ends, and the others in later slices (slices.ts). Returns the
+ * entries, or a placeholder. Errors: the error of a non-null entry.
+ */
 function startList(plan: ValuePlan, value: unknown, place: Place): unknown {
   const list = value as IndexedList;
   const { length } = list;
@@ -282,7 +287,7 @@ function continueLater(
 ): void {
   const { execution } = pending;
   execution.defer(() => {
-    // An entry may have failed in the meantime.
+    // If an entry has failed in the meantime, the list is not continued.
     if (execution.isOver || pending.outstanding === 0) return ignoreRejections(list);
     try {
       pending.outstanding += completeEntries(plan, list, length, entries, execution.placeOf(pending));
@@ -294,10 +299,13 @@ function continueLater(
   });
 }
 
-/** The number of entries after which a list checks whether there is still time. */
+/** The number of entries after which a list checks whether the slice of time has ended. */
 const entriesAtOnce = 64;
 
-/** Completes the next entries while there is time. Returns the number of outstanding ones. Errors: that of a non-null entry. */
+/**
+ * Completes the next entries until this slice of time ends. Returns how many of them are outstanding. Errors: the error of a
+ * non-null entry.
+ */
 function completeEntries(
   { entry }: ValuePlan,
   list: IndexedList,

@@ -27,7 +27,7 @@ export class Execution {
   readonly deferred: DeferredFragment[] = [];
   /** All fragments that are delivered later; null if the answer is one result. */
   fragments: Fragments | null = null;
-  /** Whether the answer is finished: values that arrive later are not completed. */
+  /** Whether the answer is finished. If it is, values that arrive later are not completed. */
   isOver = false;
   /** The root fields that are being executed. */
   root: PendingRoot | null = null;
@@ -49,18 +49,24 @@ export class Execution {
     this.#place = new Place(this);
   }
 
-  /** The place of an object or list whose members are completed now. It is valid until the current call returns. */
+  /**
+   * The place for the members of an object or list that are completed now. It is valid until the current call
+   * returns.
+   */
   placeOf(value: PendingValue): Place {
     this.#place.pending = value;
     return this.#place;
   }
 
-  /** Whether the next value has to wait. The first `valuesAtOnce` values never wait. */
+  /** Whether the next value has to wait for another slice of time. The first `valuesAtOnce` values never wait. */
   get mustWait(): boolean {
     return this.budget.values > valuesAtOnce && !slices.hasTime;
   }
 
-  /** Runs work when there is time. The work itself checks first whether the execution is over. */
+  /**
+   * Runs work in the caller's next slice of time (slices.ts). The work itself has to check whether the
+   * execution is over.
+   */
   defer(work: () => void): void {
     void slices.wait(this.#options).then(() => {
       if (this.#options.isAbandoned?.()) this.stop(clientHasLeft);
@@ -74,7 +80,7 @@ export class Execution {
       errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
   }
 
-  /** Ends an execution whose root is pending: no further value is resolved or awaited. */
+  /** Ends an execution whose root is pending. No further value is resolved or awaited. */
   stop(error: GraphQLError): void {
     if (this.isOver) return;
     this.isOver = true;

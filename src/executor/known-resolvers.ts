@@ -1,15 +1,15 @@
 /**
- * Facts about a resolver of bankql's schema that allow the executor to do less. They belong to the function, not to the field:
- * if a plugin wraps the resolver, nothing is known about the wrapper, and it is called.
+ * Facts about a resolver of bankql's schema, which allow the executor to do less. They belong to the function and not to the
+ * field: if a plugin wraps the resolver, there are no facts about the wrapper, so the executor calls it.
  */
 interface KnownResolver {
   /** The property that the resolver reads, if it does nothing else: the executor then reads it itself. */
   readonly property?: string;
-  /** The member of the source that has the property; null if the source itself has it. */
+  /** The source's member in which the property is; null if it is in the source itself. */
   readonly holder?: string | null;
-  /** Whether the resolver uses only its source: no `info` is made for it. */
+  /** Whether the resolver uses only its source, so that no `info` is made for it. */
   readonly usesOnlySource?: true;
-  /** Whether the resolver needs only the ids of its object: it may run before the object's record has been read. */
+  /** Whether the resolver needs only the ids of its object, so that it may run before the object's record is read. */
   readonly isEarly?: true;
 }
 
@@ -43,7 +43,7 @@ export const ofSource = <Source, Value>(resolve: (source: Source) => Value) =>
 export const earlyResolver = <Resolve extends object>(resolve: Resolve): Resolve =>
   made(resolve, { isEarly: true });
 
-/** Gives a resolver that only calls another one the facts about that one. */
+/** Gives a resolver the facts about another resolver, which it only calls. */
 export const sameAs = <Resolve extends object>(resolve: Resolve, other: object): Resolve =>
   made(resolve, { ...knownResolver(other) });
 
@@ -69,7 +69,10 @@ export function earlyResultsOf(object: object): EarlyResults | null {
 
 const lateObjects = new WeakMap<object, Promise<object>>();
 
-/** Keeps the promise of the object with its record. Only deferred fields wait for it, and they report its errors. */
+/**
+ * Keeps the promise of an object that includes its record. Only deferred fields wait for this promise, and report
+ * its errors.
+ */
 export function keepLateObject<T extends object>(object: T, late: Promise<object>): T {
   late.catch(() => {});
   lateObjects.set(object, late);

@@ -25,12 +25,12 @@ type Key = string | number;
  */
 export type PendingValue = PendingRoot | PendingField;
 
-/** Stands for a value that is not known yet, and has no members. */
+/** The placeholder of a value that has not arrived, and therefore has no members yet. */
 export const awaited = Symbol('awaited');
 
 /**
- * Completes a value that a resolver returned; returns its PendingField, or `awaited`, if it is not complete yet.
- * Errors: the fault of the value, without location and path, which the caller adds.
+ * Completes a value that a resolver returned. If it is not complete yet, returns its PendingField, or `awaited`.
+ * Errors: an error of the value; the caller adds the location and the path.
  */
 export type Complete = (plan: ValuePlan, value: unknown, place: Place) => unknown;
 
@@ -44,7 +44,7 @@ export class Place {
   declare readonly execution: Execution;
   /** The value's placeholder, if it exists. */
   declare pending: PendingValue | null;
-  // These are absent only in the first place, which Execution.placeOf returns.
+  // The following members are undefined in the Place object that Execution.placeOf returns.
   declare readonly above: Place;
   declare plan: ValuePlan;
   declare key: Key;
@@ -67,7 +67,7 @@ export class Place {
     return place;
   }
 
-  /** The placeholder of a field or entry. It is also the `info` of the field's resolver. */
+  /** Returns the placeholder of a field or entry, which is also the `info` of the field's resolver. */
   get field(): PendingField {
     if (this.pending instanceof PendingField) return this.pending;
     const { above } = this;
@@ -84,7 +84,7 @@ export class Place {
     return container;
   }
 
-  /** Completes the value of a promise when it is fulfilled, and there is time. */
+  /** Completes the value of a promise once it is fulfilled, at the earliest in the caller's next slice (slices.ts). */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     Promise.resolve(promise).then(
@@ -94,7 +94,10 @@ export class Place {
     return awaited;
   }
 
-  /** Completes a value when there is time. Promises in a list may be rejected before they are awaited: they are still reported. */
+  /**
+   * Completes a value in a later slice (slices.ts). If a promise in it is rejected before that, its error is still in the
+   * answer, and Node reports no unhandled rejection.
+   */
   defer(value: unknown, complete: Complete): typeof awaited {
     const late = this.#leave(complete);
     ignoreRejections(value);
@@ -123,7 +126,7 @@ function placeOf({ parent, plan, key, pending }: LateMember): Place {
   return place;
 }
 
-/** Completes a member that was outstanding, when there is time. */
+/** Completes a member that was outstanding, now or in a later slice. */
 function arrive(late: LateMember, value: unknown, hasWaited: boolean): void {
   const { parent, plan, key, complete } = late;
   const { execution } = parent;
@@ -149,7 +152,7 @@ function arrive(late: LateMember, value: unknown, hasWaited: boolean): void {
 /** Sets a member that was outstanding; it may have outstanding members of its own. */
 function setMember(parent: PendingValue, key: Key, completed: unknown): void {
   const { members } = parent;
-  // The container already failed synchronously and is not part of the answer.
+  // The container has already failed synchronously, and is not a part of the answer.
   if (members === null) return;
   const pending = completed instanceof PendingField ? completed : null;
   const value = completed === awaited ? null : pending === null ? completed : pending.members;
@@ -158,7 +161,10 @@ function setMember(parent: PendingValue, key: Key, completed: unknown): void {
   if (pending === null && completed !== awaited) countDown(parent);
 }
 
-/** Counts a member as complete, and then each container that it completes. A failed container waits for nothing. */
+/**
+ * Counts a member as complete, and then each container that thereby becomes complete. A failed container waits for
+ * nothing.
+ */
 export function countDown(container: PendingValue): void {
   let at: PendingValue | null = container;
   while (at !== null && at.outstanding > 0 && --at.outstanding === 0) {
@@ -171,7 +177,7 @@ export function countDown(container: PendingValue): void {
 export class PendingRoot {
   readonly execution: Execution;
   readonly parent = null;
-  /** Whether the root is a fragment that has failed: later errors below it are not reported. */
+  /** Whether the root is a fragment that has failed. If it is, later errors below it are not reported. */
   isNulled = false;
   /** The errors below the root. */
   readonly errors: GraphQLError[];
@@ -223,7 +229,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   declare members: Data | unknown[] | null;
   /** The number of outstanding members. */
   declare outstanding: number;
-  /** Whether an error has already made the value null: later errors below it are not reported. */
+  /** Whether an error has already made the value null. If it has, later errors below the value are not reported. */
   declare isNulled: boolean;
 
   constructor(parent: PendingValue, details: ValuePlan, key: Key) {
@@ -264,8 +270,8 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
   }
 
   /**
-   * The error with its path and location; unchanged if it will not be reported, since a path costs more than the
-   * rest of a failure.
+   * The error with its path and location. An error that will not be reported stays unchanged, because a path
+   * costs more than the rest of a failure.
    */
   #locate(raw: unknown): unknown {
     if (!this.execution.budget.showsErrors) return raw;
@@ -341,6 +347,6 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
 
 const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
   promiseAll: (values) => Promise.all(values),
-  /** Promises that a resolver started and does not await: their rejections are ignored. */
+  /** For promises that a resolver started and does not await: their rejections are ignored. */
   track: ignoreRejections,
 };

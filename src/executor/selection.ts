@@ -19,16 +19,16 @@ import {
 } from 'graphql';
 import { getOrMake } from '../get-or-make.ts';
 
-/** The part of a resolver's `info` that look-ahead needs; for the root, the operation replaces the field nodes. */
+/** The part of a resolver's `info` that look-ahead needs. The root has the operation in place of field nodes. */
 export interface Selection
   extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,
     Partial<PreparedSelection> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
 }
 
-/** A selection whose constant parts are computed once for all executions. Only bankql's executor passes one. */
+/** A selection whose constant parts are computed once for all executions. Only bankql's executor provides one. */
 export interface PreparedSelection {
-  /** The same object in each execution, as a cache key for values derived from the selection. */
+  /** An object that is the same in each execution: a cache key for values that are derived from the selection. */
   readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The fields that are delivered later (@defer). */

@@ -4,8 +4,18 @@ import type { PreparedOperation } from '../executor/compile.ts';
 import { executeIncrementally, Fragments, type IncrementalResult } from '../executor/defer.ts';
 import type { Selection } from '../executor/selection.ts';
 import { type MaskError, shownError } from './errors.ts';
+import { jsonInSlices } from './json.ts';
 import type { OperationContext } from './operation-context.ts';
-import { finalIfItWrote, noRoom, type Payload, type Result, shortAnswer } from './result.ts';
+import {
+  finalIfItWrote,
+  isLong,
+  lengthOf,
+  noRoom,
+  type Payload,
+  type Result,
+  shortAnswer,
+  tooMuchBuilt,
+} from './result.ts';
 
 /** Executes an operation whose fragments with @defer are delivered later. */
 export async function executeDeferred(
@@ -21,7 +31,7 @@ export async function executeDeferred(
 }
 
 /**
- * Yields the results in yoga's form, each with its JSON, which yoga sends unchanged. Together they obey the limits of one answer.
+ * Yields the results, each as JSON. Together they obey the limits of one answer.
  */
 async function* resultsOf(
   fragments: Fragments,
@@ -32,9 +42,24 @@ async function* resultsOf(
   const { holder, activity } = operation.request;
   let bytes = 0;
   let errorsSoFar = 0;
+  /** The bytes for which memory is reserved, by a lower bound of their number. */
+  let reserved = 0;
 
-  /** Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory in which it can wait for its client. */
-  function toSent(result: IncrementalResult): Payload {
+  /** The JSON of a result. If all that was built so far is long, this result may be, and is serialized in slices. Errors: as toSent. */
+  async function jsonOf(payload: object): Promise<Payload['json']> {
+    if (!isLong(budget)) return JSON.stringify(payload);
+    const added = budget.bytes - reserved;
+    reserved = budget.bytes;
+    if (!operation.takeJson(added)) throw tooMuchBuilt();
+    const json = await jsonInSlices(payload, maxBytes - bytes, operation);
+    if (json === null) throw answerTooLong(maxBytes);
+    return json;
+  }
+
+  /**
+   * Errors: AnswerLimitError if the JSON is too long; OVERLOADED if there is no memory to keep it until its client has read it.
+   */
+  async function toSent(result: IncrementalResult): Promise<Payload> {
     if (budget.exceeded !== null) throw budget.exceeded;
     const reported: GraphQLError[] = [];
     const shown = (part: IncrementalResult) => {
@@ -45,26 +70,26 @@ async function* resultsOf(
       return { ...part, errors: boundErrors(errors, part.errors.length - errors.length).map(shownError) };
     };
     const { incremental, completed, hasNext = false } = result;
-    const json = JSON.stringify({
+    const json = await jsonOf({
       ...shown(result),
       ...(incremental && { incremental: incremental.map(shown) }),
       ...(completed && { completed: completed.map(shown) }),
       ...(!hasNext && { extensions: operation.extensions }),
     });
-    const length = Buffer.byteLength(json);
+    const length = lengthOf(json);
     bytes += length;
     if (bytes > maxBytes) throw answerTooLong(maxBytes);
     if (length > shortAnswer && holder?.reserveRoom(length) === false) throw noRoom();
     activity?.streamed(200, {
-      json,
+      bytes: length,
       errors: reported,
       hasData: [result, ...(incremental ?? [])].some(hasData),
     });
-    return { hasNext, stringify: () => json };
+    return { hasNext, json };
   }
 
   try {
-    for await (const result of fragments.results) yield toSent(result);
+    for await (const result of fragments.results) yield await toSent(result);
   } catch (cause) {
     operation.cancelReads();
     // The mutation has been executed even if its payload is deferred: a read that fails later must not make the client repeat it.
@@ -76,8 +101,8 @@ async function* resultsOf(
       activity?.brokenOff('OVERLOADED');
       throw new DOMException('no room', 'AbortError');
     }
-    activity?.streamed(200, { json, errors, hasData: false });
-    yield { hasNext: false, stringify: () => json };
+    activity?.streamed(200, { bytes: Buffer.byteLength(json), errors, hasData: false });
+    yield { hasNext: false, json };
   }
 }
 

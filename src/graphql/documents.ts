@@ -26,14 +26,14 @@ import { createValidation, type DocumentRules, parseDocument } from './validatio
 export class DocumentCacheStats {
   hits = 0;
   misses = 0;
-  /** The approximate memory of the documents that may be evicted. */
+  /** The approximate memory of the documents that may be evicted, in bytes. */
   bytes = 0;
 }
 
 export interface DocumentCacheOptions extends DocumentRules {
   /** The approximate memory for the documents that are not pinned, and their plans, in bytes. */
   readonly documentCacheBytes: number;
-  /** Checked documents by their texts, which are never evicted. */
+  /** Checked documents by their texts. They are never evicted. */
   readonly pinned?: ReadonlyMap<string, PersistedDocument> | undefined;
   /** Counts the results of look-ups. The statistics outlive each cache: a new manifest creates a new cache. */
   readonly documentStats?: DocumentCacheStats | undefined;
@@ -98,8 +98,8 @@ const fieldBytes = 1200;
 
 /**
  * Documents by their text, each parsed, validated and prepared once. Refused documents are kept too, so that the same text is
- * refused again at once. The memory of the documents and their plans, with fragments expanded, is bounded. A plan for a schema
- * that a plugin sets lives no longer than the schema.
+ * refused quickly the next time. The memory of the documents and their plans, with fragments expanded, is bounded. A plan for
+ * a schema that a plugin sets lives no longer than the schema.
  */
 export class Documents {
   readonly #options: DocumentCacheOptions;
@@ -118,7 +118,7 @@ export class Documents {
     const { pinned = [], schema = ownSchema } = options;
     for (const [text, { node, apps }] of pinned) {
       const document = this.#keep(text, node, apps);
-      // The documents were validated when the manifests were read.
+      // The documents are not validated again: that was done when the manifests were read.
       document.setViolations(schema, []);
       this.#pinned.set(text, document);
     }
@@ -134,7 +134,7 @@ export class Documents {
     return document;
   }
 
-  /** The parsed document of a syntax tree, which may be one that a plugin has changed. */
+  /** The parsed document for a syntax tree, which a plugin may have changed. */
   of(node: DocumentNode): ParsedDocument {
     return this.#parsed.get(node) ?? this.#keep(print(node), node, []);
   }
@@ -166,7 +166,7 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/** Whether a document may have @defer. A string or a comment that looks like it only costs time. */
+/** Whether a document may have @defer. It is no error if this is only in a string or a comment: it costs time. */
 const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
@@ -175,7 +175,7 @@ const maxNameLength = 100;
 /** An operation of a document. It is executed only with a schema in which the document is valid. */
 export class ExecutableOperation {
   readonly kind: OperationDefinitionNode['operation'];
-  /** The operation's name in the document, perhaps shortened; null if it has none. */
+  /** The operation's name in the document, shortened if it is long; null if it has none. */
   readonly name: string | null;
   /** The apps whose manifests contain the document. */
   readonly apps: readonly string[];
@@ -190,7 +190,7 @@ export class ExecutableOperation {
 
   constructor(document: ParsedDocument, node: OperationDefinitionNode) {
     this.kind = node.operation;
-    // A copy, because whatever keeps the name, such as a span, would otherwise keep the whole document in memory.
+    // The name is copied: otherwise, whatever keeps it, such as a span, would keep the whole document in memory.
     this.name = node.name === undefined ? null : ownCopy(node.name.value.slice(0, maxNameLength));
     this.apps = document.apps;
     this.documentHash = hash('sha256', document.text);
@@ -210,7 +210,7 @@ export class ExecutableOperation {
     return new PreparedOperation({ schema, document, operation: this.#node, hideSuggestions });
   }
 
-  /** The coordinates of the deprecated parts of a schema that the operation or its fragments use. */
+  /** The coordinates of those deprecated parts of a schema that the operation or its fragments use. */
   deprecatedIn(schema: GraphQLSchema): readonly string[] {
     return getOrMake(this.#deprecated, schema, () => {
       const document = separateOperations(this.#document.node)[this.#node.name?.value ?? ''];
@@ -220,7 +220,7 @@ export class ExecutableOperation {
 
   /**
    * The request's variables, coerced.
-   * Errors: BAD_USER_INPUT for the first invalid variable.
+   * Errors: BAD_USER_INPUT for the first invalid variable, and for a number whose digits JSON.parse has changed.
    */
   variablesOf(
     schema: GraphQLSchema,
@@ -231,10 +231,34 @@ export class ExecutableOperation {
     // Only one error is collected: graphql would list up to 50, and repeat the whole value in each.
     const options = { maxErrors: 1, hideSuggestions: this.#document.hideSuggestions };
     const { variableValues, errors } = getVariableValues(schema, variableDefinitions, raw, options);
-    if (variableValues !== undefined) return variableValues;
+    if (variableValues !== undefined) {
+      const rounded = roundedText(raw, variableValues.coerced);
+      if (rounded === null) return variableValues;
+      throw new RequestError(
+        'BAD_USER_INPUT',
+        `The variable ${truncate(rounded.join('.'))} has to be a string: the digits of a JSON number may already be lost.`,
+      );
+    }
     const [wrong] = errors;
     throw new RequestError('BAD_USER_INPUT', truncate(wrong?.message ?? 'A variable does not fit.'), {
       nodes: wrong?.nodes,
     });
   }
+}
+
+/**
+ * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The text of the rounded
+ * number is another id: a payment would go to another account.
+ * Shape: the path to it; null if there is none.
+ */
+function roundedText(raw: unknown, coerced: unknown): string[] | null {
+  // A type of lists also takes its only entry.
+  if (Array.isArray(coerced) && !Array.isArray(raw)) return roundedText(raw, coerced[0]);
+  if (typeof raw === 'number') return typeof coerced === 'string' && !Number.isSafeInteger(raw) ? [] : null;
+  if (typeof raw !== 'object' || typeof coerced !== 'object' || raw === null || coerced === null) return null;
+  for (const [name, value] of Object.entries(raw)) {
+    const path = roundedText(value, Reflect.get(coerced, name));
+    if (path !== null) return [name, ...path];
+  }
+  return null;
 }

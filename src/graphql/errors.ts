@@ -58,7 +58,10 @@ export const retryLaterError = (code: ErrorCode, message: string, status: number
 /** The error of a request that is refused because bankql lacks capacity. `message`: one of src/load/capacity.ts. */
 export const overloadedError = (message: string) => retryLaterError('OVERLOADED', message, 503, 1);
 
-/** Converts any error into one that the client may see. A masked error stays as it is. Never throws. */
+/**
+ * Converts any error into one that the client may see. An error that is already masked stays as it is. Never
+ * throws.
+ */
 export interface MaskError {
   (error: unknown): GraphQLError;
   /** Marks an error as intended for the client, and returns it unchanged. */
@@ -77,7 +80,7 @@ export function createMaskError(unexpected: (error: unknown) => void): MaskError
     try {
       return masked.has(error as object) ? (error as GraphQLError) : asItIs(maskError(error, unexpected));
     } catch {
-      // Even inspecting the error throws.
+      // The error cannot even be inspected: one of its members throws.
       return internalError();
     }
   };

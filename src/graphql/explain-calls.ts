@@ -11,7 +11,7 @@ import { withFields } from './map-fields.ts';
 /** The name of the header by which a request asks for an explanation, in lower case. */
 export const explainHeader = 'x-bankql-explain';
 
-/** A call of an operation, as `x-bankql-explain: calls` shows it. */
+/** A REST call of an operation, as `x-bankql-explain: calls` shows it. */
 export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   /** The field that first needs the call, by response names and list positions. */
   readonly path: string;
@@ -52,7 +52,7 @@ export type CallRecorder = ReturnType<typeof createRecorder>;
 function createRecorder() {
   const started = performance.now();
   const recorded: { readonly call: RecordedCall; readonly key: string | null }[] = [];
-  /** The fields that first requested each read, by the read's key. */
+  /** The field that was the first to request each read, by the read's key. */
   const firstPaths = new Map<string, string>();
   let current = '';
   let restCalls = 0;
@@ -78,7 +78,10 @@ function createRecorder() {
     return call;
   }
 
-  /** Records a call when it begins. The answer may not wait for its end: the field's object may turn out not to exist. */
+  /**
+   * Records a call when it begins, because the answer may not wait for its end: the field's object may turn out not to
+   * exist.
+   */
   function began(operation: Operation, key: string | null): (outcome: Outcome) => void {
     const start = performance.now();
     const call = note(operation, key, start, 'pending');
@@ -92,7 +95,7 @@ function createRecorder() {
   return {
     /** Runs a resolver: all requests before its first `await` are attributed to this field. */
     during<T>(path: string, resolve: () => T): T {
-      // A resolver may resolve some fields below its own field early, so the outer field is restored afterwards.
+      // The outer field is restored afterwards, because a resolver may resolve some fields below its own early.
       const outer = current;
       current = path;
       try {
@@ -150,7 +153,10 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The field with a resolver that reports its path to the recorder. A resolver that uses only its source makes no call. */
+/**
+ * The field, with a resolver that reports its path to the recorder. A resolver that uses only its source is kept, because
+ * it makes no call.
+ */
 function recordedField(field: Field, recorder: CallRecorder): Field {
   const { resolve = defaultFieldResolver } = field;
   const { property, usesOnlySource } = knownResolver(resolve);

@@ -9,8 +9,8 @@ const defaultChunkSize = 256 * 1024;
 const pieceSize = 16 * 1024;
 
 /**
- * The JSON of an answer's data in UTF-8, in chunks. Each chunk is written when there is time for the operation (slices.ts). Null
- * if the JSON is longer than `maxBytes`; the rest is then not written.
+ * The JSON of an answer's data in UTF-8, in chunks. Each chunk waits for a slice of time of the operation (slices.ts). Null if
+ * the JSON is longer than `maxBytes`; then the rest is not written.
  * Errors: those of JSON.stringify.
  */
 export async function jsonInSlices(
@@ -55,6 +55,7 @@ function* piecesOf(value: unknown, size: number): Generator<string> {
   } else {
     let lead = '{';
     for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
       yield `${lead}${JSON.stringify(name)}:`;
       yield* piecesOf(member, size);
       lead = ',';
@@ -63,7 +64,7 @@ function* piecesOf(value: unknown, size: number): Generator<string> {
   }
 }
 
-/** The index behind the last entry that still fits into a piece of this size. */
+/** The index after the last entry that fits into a piece of this size. */
 function endOfPiece(list: readonly unknown[], start: number, size: number): number {
   let end = start;
   for (let left = size; end < list.length; end++) {

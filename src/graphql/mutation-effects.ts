@@ -3,7 +3,7 @@ import { BankqlError, detailsOf, type ErrorCode } from '../errors.ts';
 import type { PaymentState } from '../payments/payment-record.ts';
 import type { PaymentService } from '../payments/service.ts';
 
-/** A write of a mutation, as far as its result is known. */
+/** A write of a mutation, and its result if it has ended. */
 interface WriteEffect {
   /** The REST operation's id. */
   readonly operation: string;
@@ -20,7 +20,7 @@ interface PaymentEffect {
   readonly operation: string;
   readonly idempotencyKey: string;
   readonly trackId?: string;
-  /** Absent if the error concerns only this request: an earlier request with this key may have paid. */
+  /** Absent if the error is only about this request: an earlier request with this key may have paid. */
   readonly state?: PaymentEffectState;
   /** The error code of the payment. `code` is the one of the whole answer. */
   readonly paymentCode?: string;
@@ -94,7 +94,7 @@ export class MutationEffects {
 const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   OUTCOME_UNKNOWN: 'UNKNOWN',
   IDEMPOTENCY_IN_PROGRESS: 'PENDING',
-  // The state is certain even without the bank's status: an operator may have settled the payment as rejected.
+  // This code needs no status of the bank: an operator may have settled the payment as rejected.
   BANK_REJECTED: 'REJECTED',
   BANK_UNAVAILABLE: 'NOT_SENT',
   BANK_TIMEOUT: 'NOT_SENT',
@@ -102,14 +102,12 @@ const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   UNAUTHENTICATED: 'NOT_SENT',
 };
 
-/**
- * The state of a payment that failed; UNKNOWN if in doubt. Undefined if the error does not determine it.
- */
+/** The state of a payment that failed; UNKNOWN if in doubt. Undefined if the error says nothing about the payment. */
 function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';
   const { code, status } = error.extensions;
   if (statesByCode[code] !== undefined) return statesByCode[code];
-  // If the error has no status, bankql refused this request, but an earlier one may have paid.
+  // Without a status, it was bankql that refused this request; an earlier one may have paid.
   if (status === undefined) return undefined;
   // If a gateway refused the payment, no record is kept.
   return code === 'RATE_LIMITED' ? 'NOT_SENT' : 'REJECTED';

@@ -16,9 +16,10 @@ interface AnsweredResult {
   readonly result: ExecutionResult;
 }
 
-/** One of the several results of an operation, as JSON. */
+/** One of the several results of an operation. */
 interface Payload {
-  readonly json: string;
+  /** The length of its JSON. */
+  readonly bytes: number;
   readonly errors: readonly GraphQLError[];
   /** Whether the answer has data, not only errors. */
   readonly hasData: boolean;
@@ -30,7 +31,7 @@ interface Payload {
  */
 type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left' | ToolOutcome;
 
-/** How a tool call ended that did not execute its operation. */
+/** How a tool call ended, if it did not execute its operation. */
 export type ToolOutcome = 'asked' | 'not agreed';
 
 /** The facts about one GraphQL request, from its head to its answer, for the log, the metrics and the traces. */
@@ -49,7 +50,7 @@ export class OperationActivity implements ReadUsage {
   cached = 0;
   joined = 0;
   stale = 0;
-  /** Attempts of REST calls that used a connection and have ended. */
+  /** The number of attempts of REST calls that used a connection and have ended. */
   restCalls = 0;
   /** The answer's HTTP status; null until the answer exists. */
   status: number | null = null;
@@ -90,7 +91,10 @@ export class OperationActivity implements ReadUsage {
     this.#conclude([...codesOf(errors), ...this.#codesInData], hasData);
   }
 
-  /** Records the HTTP answer of a tool call. `outcome`: null if the tool's operation was executed, whose end `answered` has recorded. */
+  /**
+   * Records the HTTP answer of a tool call. `outcome`: null if the tool's operation was executed, because `answered` has
+   * recorded its end.
+   */
   answeredTool(status: number, bytes: number, outcome: 'ok' | ToolOutcome | null): void {
     this.status = status;
     this.bytes = bytes;
@@ -98,10 +102,10 @@ export class OperationActivity implements ReadUsage {
   }
 
   /** Records that one of several results is sent. */
-  streamed(status: number, { json, errors, hasData }: Payload): void {
+  streamed(status: number, { bytes, errors, hasData }: Payload): void {
     this.status = status;
-    this.bytes += Buffer.byteLength(json);
-    // Data that was sent before an error stays valid.
+    this.bytes += bytes;
+    // Once data was sent, a later error does not take it away.
     this.#hasData ||= hasData;
     this.#conclude([...this.codes, ...codesOf(errors), ...this.#codesInData.splice(0)], this.#hasData);
   }
@@ -132,6 +136,6 @@ export class OperationActivity implements ReadUsage {
   }
 }
 
-/** The codes of errors, except for calls that were given up because the client left. */
+/** The codes of errors. Errors of calls that were given up because the client left are omitted. */
 const codesOf = (errors: readonly GraphQLError[] = []): string[] =>
   errors.flatMap(({ extensions }) => (extensions.isGivenUp === true ? [] : String(extensions.code)));

@@ -53,8 +53,8 @@ export interface OperationServices {
 }
 
 /**
- * One GraphQL operation, from its parameters to its answer. It owns the budget of its answer, its deadline and, in the session,
- * its reads and loaders. Resolvers and plugins find it as `context.bankql`.
+ * One GraphQL operation, from its parameters to its answer. It holds the budget of its answer, its deadline and, in the
+ * session, its reads and loaders. Resolvers and plugins find it as `context.bankql`.
  */
 export class OperationContext
   implements Context, ExecuteOptions, ReadBudget, SlicedOperation, BoundedResultOptions
@@ -86,10 +86,7 @@ export class OperationContext
     this.payments = request.payments ?? services.payments;
   }
 
-  /**
-   * The requested operation.
-   * Errors: RequestError, also if the operation is a mutation and the request may only read.
-   */
+  /** The requested operation. Errors: RequestError, even for a valid mutation if the request may only read. */
   operationIn(document: ParsedDocument, name: string | null | undefined): ExecutableOperation {
     const operation = document.find(name);
     if (this.request.isReadOnly === true && operation.kind === 'mutation')
@@ -99,7 +96,7 @@ export class OperationContext
     return operation;
   }
 
-  /** Called when the operation is known and valid: observers see it from now on. */
+  /** Called when the operation is known and valid. From now on, observers see it. */
   note(operation: ExecutableOperation): void {
     const { activity } = this.request;
     if (activity) activity.operation = operation;
@@ -162,9 +159,9 @@ export class OperationContext
     return this.budget.keep((bytes * parsedTimes) / valueBytes);
   }
 
-  /** Reserves memory for the answer's JSON, by a lower bound of its length; false if there is not enough. */
-  takeJson(): boolean {
-    return this.budget.keep(this.budget.bytes / valueBytes);
+  /** Reserves memory for JSON of the answer. `bytes`: a lower bound of its length. Returns false if there is not enough. */
+  takeJson(bytes = this.budget.bytes): boolean {
+    return this.budget.keep(bytes / valueBytes);
   }
 
   /** Whether nobody needs the result any more: the client has left, and the operation is not a mutation. */
@@ -182,7 +179,7 @@ export class OperationContext
     return this.#session.isPublic && this.#session.hasRead;
   }
 
-  /** Cancels the reads in flight, because their results are not needed any more. Writes continue. */
+  /** Cancels the reads in flight, whose results are no longer needed. Writes continue. */
   cancelReads(): void {
     this.#session?.cancel();
   }

@@ -68,9 +68,9 @@ function checkMembers(raw: unknown): Members {
 
 /**
  * The text of the document that a request sends, or names as `documentId` or `extensions.persistedQuery.sha256Hash`. With
- * `only`, no other documents than the manifest's are served.
+ * `only`, only documents of a manifest are served.
  * Errors: BAD_USER_INPUT if the request has neither a text nor an id. PERSISTED_DOCUMENT_REQUIRED for an unknown documentId;
- *         with `only`, also for an unknown hash and for a text. PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash without
+ *         with `only`, for an unknown hash and for a text too. PERSISTED_QUERY_NOT_SUPPORTED for an unknown hash without
  *         `only`: clients that use automatic persisted queries then send the text.
  */
 function textOf(params: Members, persisted: Persisted | null): string {

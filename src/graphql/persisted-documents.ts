@@ -29,6 +29,9 @@ export interface PersistedDocument {
 
 export type PersistedDocuments = Awaited<ReturnType<typeof loadPersistedDocuments>>;
 
+/** The names that the log and the metrics have for documents of several manifests, of none, and of the tools for agents. */
+const ownNames: ReadonlySet<string> = new Set(['several', 'other', 'agents']);
+
 /**
  * Reads a manifest, or a folder with one for each version of an app, and checks each document like that of a request.
  * Shape:  `apps`, the names of the manifests' files without `.json`; `texts`, by the documents' ids; the `parsed` documents, by text.
@@ -56,13 +59,16 @@ export async function loadPersistedDocuments(path: string, rules: DocumentRules)
   }
 
   const files = await manifestsIn(path).catch(refuse(''));
-  for (const { app, file, where } of files)
+  for (const { app, file, where } of files) {
+    if (ownNames.has(app))
+      refuse(where)(`give it another name: bankql itself uses "${app}" in the log and the metrics.`);
     for (const [id, text] of await readManifest(file).catch(refuse(where)))
       try {
         add(app, id, text);
       } catch (error) {
         refuse(`${where}document ${id}: `)(error);
       }
+  }
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return { apps: files.map(({ app }) => app), texts, parsed };
 }

@@ -10,7 +10,7 @@ import {
 } from '../load/capacity.ts';
 import { overloadedError, type RequestError } from './errors.ts';
 
-/** The resources that a request holds, and its caller. Nothing is counted any more once the request is over. */
+/** The resources that a request holds, and its caller. Once the request is over, nothing more is counted. */
 export class RequestHolder implements Holder {
   caller = nobody;
   requests = 0;
@@ -18,13 +18,13 @@ export class RequestHolder implements Holder {
   values = 0;
   unread = 0;
   isMutation = false;
-  /** Bytes of the answer that are written but not sent yet, before the answer is complete. */
+  /** While the answer is incomplete: the number of its bytes that are written and not sent yet. */
   written = 0;
   /** Whether the client has disconnected, so that work for the request can stop. */
   isAbandoned = false;
   /** Whether the request was refused for lack of capacity. */
   isRefused = false;
-  /** The network address that sent the request, or its IPv6 network (peerOf). */
+  /** The network address that sent the request; of an IPv6 address, only its network (peerOf). */
   readonly peer: string;
   readonly #capacity: Capacity;
   readonly #head: Head;
@@ -74,7 +74,10 @@ export class RequestHolder implements Holder {
     throw overloaded(why);
   }
 
-  /** Takes more values. Returns false if there are not enough, or if the client of a query has left. A mutation runs to its end. */
+  /**
+   * Takes more values. Returns false if there are not enough, or if the operation is a query and its client has left: a
+   * mutation runs to its end.
+   */
   takeValues(count: number): boolean {
     if (this.#isOver) return !this.isAbandoned || this.isMutation;
     return this.requests > 0 && this.#capacity.take(this, 'values', count) === null;
@@ -135,7 +138,7 @@ function headBytes({ url = '', rawHeaders }: Head): number {
   return Math.max(overheadBytes, bytes);
 }
 
-/** A shared reason: without one, `abort` would create an error with a stack for each request. */
+/** One reason for all requests: without it, `abort` would create an error with a stack for each. */
 const leftReason = new Error('The client has left.');
 
 const refusals = new Map<ShedReason, RequestError>();

@@ -55,7 +55,7 @@ export class BoundedResult implements ExecutionResult {
     return bytes <= this.#options.maxBytes;
   }
 
-  /** The answer that replaces this result: for `error` or, by default, because the JSON is too long. */
+  /** The answer that replaces this result: with `error`; by default, with the error that the JSON is too long. */
   failed(error: unknown = answerTooLong(this.#options.maxBytes)): ExecutionResult {
     return this.#options.withoutData(error);
   }
@@ -72,13 +72,21 @@ export type Result = ExecutionResult | AsyncIterable<Payload>;
 
 /** One of several results. */
 export interface Payload {
+  /** A member of yoga's results. */
   readonly hasNext: boolean;
-  stringify(): string;
+  /** The result as JSON, in chunks if it is long. */
+  readonly json: string | readonly Buffer[];
 }
+
+/** The length of a result's JSON, in bytes. */
+export const lengthOf = (json: Payload['json']): number =>
+  typeof json === 'string' ? Buffer.byteLength(json) : json.reduce((sum, chunk) => sum + chunk.length, 0);
 
 /** From this number of values or bytes on, the JSON is written here, in slices, because it takes milliseconds. */
 const manyValues = 10_000;
 const manyBytes = 256 * 1024;
+export const isLong = ({ values, bytes }: { readonly values: number; readonly bytes: number }): boolean =>
+  values > manyValues || bytes > manyBytes;
 
 /** Bounds the JSON of an operation's result. A large result is serialized here, a short one by the handler that sends it. */
 export function boundedResult(
@@ -86,17 +94,16 @@ export function boundedResult(
   operation: OperationContext,
 ): ExecutionResult | Promise<ExecutionResult> {
   const { budget } = operation;
-  // The answer of an operation that was refused or exceeded its limits is short.
+  // If an operation was refused or exceeded its limits, its answer is short.
   if (!operation.hasBegun || budget.exceeded !== null) return result;
-  const isLong = budget.values > manyValues || budget.bytes > manyBytes;
-  return isLong ? serialize(result, operation) : new BoundedResult(result, operation);
+  return isLong(budget) ? serialize(result, operation) : new BoundedResult(result, operation);
 }
 
-/** Serializes a large answer in chunks, when there is time. */
+/** Serializes a large answer in chunks, each in a slice of time (slices.ts). */
 async function serialize(result: ExecutionResult, operation: OperationContext): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(operation);
   if (operation.isAbandoned()) return { data: null };
-  // Without memory for the JSON, creating it would slow other requests, and it would be thrown away.
+  // If there is no memory for the JSON, it is not created: that would slow other requests, and it could not be sent.
   if (!operation.takeJson()) return operation.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInSlices(result.data, operation.maxBytes, operation);
@@ -107,15 +114,15 @@ async function serialize(result: ExecutionResult, operation: OperationContext): 
   }
 }
 
-/** The error if no memory is left in which a long answer could wait for its client. */
+/** The error if no memory is left to keep a long answer until its client has read it. */
 export const noRoom = () => overloadedError(refusals.unread);
 
 /** The error if no memory is left for the values of a large answer. */
 export const tooMuchBuilt = () => overloadedError(refusals.values);
 
 /**
- * Makes the error of an operation that has written or paid final, because the operation must not be repeated unchanged: the
- * error is not `retryable`, and has no `retryAfter`. Other results stay as they are.
+ * If the operation has written or paid, makes its error not `retryable` and removes `retryAfter`, because the operation
+ * must not be repeated unchanged. Other results stay as they are.
  */
 export function finalIfItWrote(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];

@@ -14,8 +14,8 @@ import { boundedResult, type Result } from './result.ts';
 import { toViolations } from './validation.ts';
 
 /**
- * Yoga's context of an operation. All members of bankql are in one object under one name, because plugins may add any other name.
- * It is a type, not an interface, because yoga's contexts have an index signature.
+ * Yoga's context of an operation. All members of bankql are in one object under one name, because plugins may add any other
+ * name. It is a type and not an interface, because yoga's contexts have an index signature.
  */
 export type YogaContext = { readonly bankql: OperationContext };
 
@@ -70,7 +70,7 @@ const specified: ReadonlySet<ValidationRule> = new Set(specifiedRules);
 export const useBoundedResults = (): BankqlPlugin => ({
   onExecutionResult({ result, context: { bankql }, setResult }) {
     if (result === undefined || isAsyncIterable(result) || Array.isArray(result)) return;
-    // Yoga drops the error of an aborted request.
+    // Yoga drops the error of an aborted request, so another error replaces it.
     if (result.errors?.length === 0 && result.data === undefined)
       return setResult({ errors: [internalError()] });
     const bounded = boundedResult(result, bankql);

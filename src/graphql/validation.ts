@@ -47,11 +47,11 @@ export function createValidation({ introspection }: Pick<DocumentRules, 'introsp
   ];
   const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
   return (schema, document) =>
-    // graphql appends an error that says that there are more errors.
+    // `slice` drops the error with which graphql says that there are more errors.
     toViolations(validate(schema, document, rules, options).slice(0, maxViolations));
 }
 
-/** Violations with their codes. The same message at a second place is left out. */
+/** Violations with their codes. A message that repeats an earlier one is left out. */
 export const toViolations = (errors: readonly GraphQLError[]): readonly RequestError[] =>
   errors
     .filter(({ message }, index) => errors.findIndex((each) => each.message === message) === index)
@@ -133,7 +133,7 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
 }
 
 /**
- * When a field is delivered: with the first result; with the first result unless a condition excludes it; or perhaps later
+ * When a field is delivered: always with the first result; with it unless a condition excludes the field; or perhaps later
  * (@defer).
  */
 type Delivery = 'first' | 'conditional' | 'later';

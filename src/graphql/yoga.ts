@@ -48,7 +48,7 @@ export type FetchRequestPart = Pick<Request, 'method' | 'url'> & {
   readonly headers: Pick<Headers, 'get' | 'has'>;
 };
 
-/** bankql's yoga server, and the life of an operation in it. */
+/** bankql's yoga server, and the steps of an operation in it. */
 export function createBankqlYoga(options: YogaOptions) {
   const { schema = ownSchema, persisted = null, explains = false, plugins = [] } = options;
   const mask = createMaskError(options.unexpected);
@@ -56,7 +56,7 @@ export function createBankqlYoga(options: YogaOptions) {
   const documents = new Documents({ ...options, pinned: persisted?.documents.parsed });
 
   /**
-   * The life of an operation: its parameters, document, variables, execution and answer. If there are plugins, yoga's pipeline
+   * All steps of an operation: parameters, document, variables, execution and answer. If there are plugins, yoga's pipeline
    * takes the same steps, with their hooks in between (use-pipeline.ts).
    * Errors: those of each step.
    */
@@ -127,7 +127,7 @@ export function createBankqlYoga(options: YogaOptions) {
     batching: false,
     multipart: false,
     maxRequestBodySize: false,
-    // The cache of documents.ts also keeps refusals and plans, and bounds the memory of them all.
+    // yoga's own cache is off: that of documents.ts also keeps refusals and plans, and bounds the memory of them all.
     parserAndValidationCache: false,
     logging: false,
     maskedErrors: { errorMessage: internalError().message, isDev: false, maskError: mask },
@@ -140,7 +140,7 @@ export function createBankqlYoga(options: YogaOptions) {
   });
 
   function resultOf(params: unknown, request: OperationRequest, fetchRequest: FetchRequestPart) {
-    // The client may have left while the operation waited.
+    // If the client has left while the operation waited, nothing is executed.
     if (request.holder?.isAbandoned === true) return { data: null };
     const payload = { params: params as GraphQLParams, request: fetchRequest as Request };
     const context = { bankql: new OperationContext(services, request) };

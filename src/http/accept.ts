@@ -28,7 +28,7 @@ export function acceptedBy(header = ''): Accepted {
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
-/** Plain JSON first: clients that accept anything get it. */
+/** Plain JSON comes first, because clients that accept anything get the first type. */
 const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 
 /**
@@ -110,7 +110,7 @@ function incrementalStreamOf(accept: string): IncrementalStream | null {
 
 const old = { spec: 'deferSpec=20220824', form: '20220824' } as const;
 
-/** The parameters that name a form. Two of them name v0.2, which is the commit 3283f8a of the specification. */
+/** The parameters that name a form. Two of them name the form v0.2, which is commit 3283f8a of the specification. */
 const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
   { spec: 'incrementalSpec=v0.2', form: 'v0.2' },
   { spec: 'incrementalDeliverySpec=3283f8a', form: 'v0.2' },
@@ -118,8 +118,8 @@ const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
 ];
 
 /**
- * The form that the parameters of a media range name; that of 2022 if they name none. Null if they name only forms that bankql does
- * not have.
+ * The form that the parameters of a media range name. By default, the form of 2022; null if they name only forms that bankql
+ * does not have.
  */
 function namedForm(parameters: MIMEType['params']): Omit<IncrementalStream, 'type'> | null {
   let isNamed = false;

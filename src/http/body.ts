@@ -6,7 +6,7 @@ import { queryOf } from './head.ts';
 /** The client disconnected before its request was complete. Nobody waits for an answer. */
 export class ClientDisconnected extends Error {}
 
-/** The error if the server in which bankql is mounted has read the body, and has not kept it. */
+/** The error if the host server, in which bankql is mounted, has read the body and not kept it. */
 export const bodyWasRead = new RequestError(
   'INTERNAL',
   'The body was read before bankql: pass it as `request.body`, or mount bankql before the parser.',
@@ -19,7 +19,7 @@ const tooLong = (maxBytes: number) =>
 /**
  * Reads the body of a request of node:http. A server in which bankql is mounted may have a parser that has read the body into
  * `body`.
- * Errors: as readChunks; bodyWasRead.
+ * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected; bodyWasRead.
  */
 export async function readBody(
   request: IncomingMessage & { readonly body?: unknown },
@@ -30,17 +30,12 @@ export async function readBody(
   // The body was read already; reading it again would never end.
   if (request.readableDidRead) throw bodyWasRead;
   // Node passes on a request before it has parsed the body. The body is nearly always in the same packet, and is then complete
-  // before this iteration of the event loop ends. Listening for its parts would add a quarter to a short request's time.
+  // before this iteration of the event loop ends. Listening for its parts would make a short request take a quarter longer.
   if (!request.complete) await new Promise(setImmediate);
   if (request.destroyed) throw new ClientDisconnected();
   if (!request.complete) {
     holder.awaitMore(0);
-    try {
-      return await readChunks(request.iterator({ destroyOnReturn: false }), maxBytes, holder);
-    } finally {
-      // The rest of a refused body is read and dropped.
-      request.resume();
-    }
+    return readEvents(request, new ArrivingBody(maxBytes, holder));
   }
   return within(maxBytes, request.read() ?? Buffer.alloc(0));
 }
@@ -60,27 +55,74 @@ function within(maxBytes: number, bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Reads a body to its end. Its bytes are counted for the caller as they arrive.
- * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
+ * A body that arrives. Its bytes are counted for the caller. Each chunk is copied at once: a client may send chunks of one byte, and
+ * each would take 500 bytes until the end of the body.
+ */
+class ArrivingBody {
+  readonly #maxBytes: number;
+  readonly #holder: Pick<RequestHolder, 'awaitMore'>;
+  #buffer = new Uint8Array(0);
+  #size = 0;
+
+  constructor(maxBytes: number, holder: Pick<RequestHolder, 'awaitMore'>) {
+    this.#maxBytes = maxBytes;
+    this.#holder = holder;
+  }
+
+  /** The bytes that have arrived. */
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#size);
+  }
+
+  /** Errors: RequestError (413 if the body is too long, 503 if too much is arriving). */
+  add(chunk: Uint8Array): void {
+    const size = this.#size + chunk.length;
+    if (size > this.#maxBytes) throw tooLong(this.#maxBytes);
+    this.#holder.awaitMore(chunk.length);
+    if (size > this.#buffer.length) {
+      const grown = new Uint8Array(Math.min(2 * size, this.#maxBytes));
+      grown.set(this.bytes);
+      this.#buffer = grown;
+    }
+    this.#buffer.set(chunk, this.#size);
+    this.#size = size;
+  }
+}
+
+/** Reads a body from the events of its request: an iterator takes 30 times as long for short chunks. Errors: as readChunks. */
+const readEvents = (request: IncomingMessage, body: ArrivingBody): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    const leave = () => reject(new ClientDisconnected());
+    const take = (chunk: Buffer) => {
+      try {
+        body.add(chunk);
+      } catch (error) {
+        // The rest of a refused body is read and dropped.
+        request.off('data', take).resume();
+        reject(error);
+      }
+    };
+    request.on('data', take);
+    request.on('end', () => resolve(body.bytes));
+    request.on('error', leave);
+    request.on('close', leave);
+  });
+
+/**
+ * Reads a body to its end. Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
  */
 export async function readChunks(
-  body: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
   holder: Pick<RequestHolder, 'awaitMore'>,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const body = new ArrivingBody(maxBytes, holder);
   try {
-    for await (const chunk of body) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLong(maxBytes);
-      holder.awaitMore(chunk.length);
-      chunks.push(chunk);
-    }
+    for await (const chunk of chunks) body.add(chunk);
   } catch (error) {
     throw error instanceof RequestError ? error : new ClientDisconnected();
   }
-  return Buffer.concat(chunks);
+  return body.bytes;
 }
 
 /** Decodes UTF-8, and throws at invalid bytes. A byte order mark at the beginning is dropped. */

@@ -52,7 +52,7 @@ export class Connection {
   #isEnding = false;
   /** The times of the last two refusals, by performance.now(). */
   #refusedAt = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY] as const;
-  /** Whether reading is paused. */
+  /** Whether reading from the client is paused. */
   #isPaused = false;
 
   constructor(socket: Socket, shared: Shared) {
@@ -66,9 +66,14 @@ export class Connection {
     return this.#responses.size === 0;
   }
 
+  /** Whether a complete request waits for its answer to begin. */
+  get isWaiting(): boolean {
+    return this.#responses.values().some(({ req, headersSent }) => req.complete && !headersSent);
+  }
+
   /**
-   * Whether a complete request or an answer is in progress. The client would take any other answer for the answer to this
-   * request.
+   * Whether the client waits for an answer: a request has arrived completely, or its answer has begun. The client would
+   * take any other answer for this one.
    */
   get isAnswering(): boolean {
     return this.#responses.values().some(({ req, headersSent }) => req.complete || headersSent);
@@ -79,7 +84,7 @@ export class Connection {
    * answer would be lost.
    */
   receive(response: ConnectionAwareResponse): void {
-    // Node passes on the remaining requests of a packet even if it has closed their connection.
+    // Node passes on all requests of a packet, even after it has closed their connection.
     if (this.socket.destroyed || this.#isEnding) return;
     this.#responses.add(response);
     this.#latest = response;
@@ -102,7 +107,7 @@ export class Connection {
     if (this.#latest === response) this.#latest = null;
     this.pace();
     if (this.#shared.endsIdle && this.isIdle) this.socket.destroySoon();
-    // If the connection is kept, Node first reads the rest of an incomplete request.
+    // A connection that is kept needs nothing here: Node reads the rest of an incomplete request first.
   }
 
   /**
@@ -133,7 +138,7 @@ export class Connection {
    * does not read.
    */
   expire(): void {
-    // A client that waits for its answer is not expected to send or read anything.
+    // If a client waits for its answer, it sends and reads nothing, and the connection is kept.
     if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
   }
 
@@ -171,7 +176,7 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 /**
  * A response that announces correctly whether its connection ends. If it is sent before the body was read completely, the rest
  * of the body is dropped, and the connection is kept: `checkRequest` has checked the body's length. If the body is chunked, or
- * the client awaits a 100, its end is not known: the connection then closes, and the response announces this.
+ * the client awaits a 100, bankql cannot tell where the body ends: the connection is closed, and the response announces this.
  */
 export class ConnectionAwareResponse extends ServerResponse {
   /** The resources that the request holds; null if the connection was closed before the request arrived. */

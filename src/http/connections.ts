@@ -1,6 +1,6 @@
 import { getOrMake } from '../get-or-make.ts';
 
-/** The properties that decide which connection has to end. */
+/** The properties by which the connection to close is chosen. */
 interface Member {
   /** The network address of the client. */
   readonly peer: string;
@@ -10,7 +10,8 @@ interface Member {
 
 /**
  * The connections of a server, by network address. An address that has more than half of them may be that of the proxy in front
- * of bankql. Therefore its idle connections are closed only if all connections are in use and another address needs one.
+ * of bankql. Therefore, the idle connections of such an address are closed only if all connections are in use and another
+ * address needs one.
  */
 export class Connections<Connection extends Member> {
   readonly #all = new Set<Connection>();

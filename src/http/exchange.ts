@@ -9,7 +9,7 @@ export type Body = string | Buffer<ArrayBuffer>;
 /** An answer that is complete before it is sent. */
 export interface WholeAnswer {
   readonly status: number;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly body: Body;
   /** The length of the body, if it is known. */
@@ -18,7 +18,7 @@ export interface WholeAnswer {
 
 /** An answer whose body is still being created. It is sent at the client's pace. */
 export interface StreamedAnswer extends Omit<WholeAnswer, 'body' | 'bytes'> {
-  readonly chunks: AsyncGenerator<string, void>;
+  readonly chunks: AsyncGenerator<Body, void>;
 }
 
 export type Answer = WholeAnswer | StreamedAnswer;
@@ -41,7 +41,10 @@ export interface Exchange {
   refuse(answer: WholeAnswer): void;
 }
 
-/** The common headers together with an answer's own, which replace common ones of the same name. Only `Vary` may occur twice. */
+/**
+ * The common headers and an answer's own. An own header replaces the common one of the same name, except `Vary`, which may
+ * occur twice.
+ */
 export function withCommon(headers: readonly string[], common: readonly string[]): string[] {
   // Nearly all answers have a single header, their Content-Type, which is never a common one.
   if (headers.length === 2) return [...common, ...headers];
@@ -59,6 +62,8 @@ export class NodeExchange implements Exchange {
     this.request = request;
     this.holder = holder;
     this.#response = response;
+    // Only the body of a POST is read. Any other is dropped as it arrives: Node would keep its chunks until the answer is sent.
+    if (request.method !== 'POST') request.resume();
   }
 
   get state(): Exchange['state'] {

@@ -35,7 +35,10 @@ export interface ToolsSender {
 /** The endpoint of the tools for agents (src/agents). */
 export interface ToolsEndpoint {
   readonly authenticate: Authenticate;
-  /** The metadata that tells agents where to get tokens (RFC 9728), as JSON, and its path; null if they need none. */
+  /**
+   * The metadata (RFC 9728) that tells agents where to get tokens, as JSON, and its path; null if agents need no
+   * tokens.
+   */
   readonly metadata: { readonly path: string; readonly json: string } | null;
   /** Answers one message, and reports the answer to `activity`. Errors: RequestError, for what HTTP refuses. */
   answer(message: Readonly<Record<string, unknown>>, sender: ToolsSender): Promise<WholeAnswer>;
@@ -100,7 +103,7 @@ class ServedRequest implements RequestScope {
     this.exchange.refuse(failure(this.headers));
   }
 
-  /** Refuses the request because it breaks a rule of HTTP (rules.ts). */
+  /** Refuses a request that breaks a rule of HTTP (rules.ts). */
   refuse(status: number, message: string): void {
     const refusal = refusalOf(status, this.headers, message, 'BAD_USER_INPUT');
     this.activity?.refused(status, 'BAD_USER_INPUT', Buffer.byteLength(refusal.body));

@@ -7,12 +7,12 @@ import { ownCopy } from '../own-copy.ts';
  * a value with a comma.
  */
 export interface Head extends Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'> {
-  /** Added by Express: the target as it was sent. `url` lacks the path at which bankql is mounted. */
+  /** Express adds this: the target as it was sent. Its `url` lacks the path at which bankql is mounted. */
   readonly originalUrl?: string;
   readonly baseUrl?: string;
 }
 
-/** The parts of a request that identify the caller. */
+/** Those parts of a request that identify the caller. */
 export type IncomingHead = Pick<Head, 'url' | 'rawHeaders'>;
 
 /** The values of a header, one for each occurrence; `name` in lower case. */
@@ -22,7 +22,7 @@ export function headerValues(rawHeaders: readonly string[], name: string): reado
     const given = rawHeaders[at] ?? '';
     if (given.length !== name.length || given.toLowerCase() !== name) continue;
     const value = rawHeaders[at + 1] ?? '';
-    // Usually there is only one value: an array that starts empty would reserve room for more.
+    // The array starts with its usual single value: one that starts empty would reserve memory for more.
     if (values === null) values = [value];
     else values.push(value);
   }
@@ -44,7 +44,8 @@ export function queryOf(target: string) {
   const text = start === -1 ? '' : beforeFragment.slice(start + 1);
   if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
   const query = new URLSearchParams(text);
-  // Copies, because documents and callers' names outlive the request, and would keep its whole URL in memory.
+  // These are copies: documents and callers' names outlive the request, and would otherwise keep its whole
+  // URL in memory.
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 
@@ -64,7 +65,7 @@ function isUtf8(text: string): boolean {
 
 /** A page, or a file of GraphiQL's. */
 export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
-/** What a request asks for; null if bankql does not serve it. */
+/** The kind of a request, by its target; null if bankql does not serve it. */
 export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
@@ -81,7 +82,7 @@ interface Served {
   readonly graphiql: boolean;
   /** Tools for agents. */
   readonly tools: boolean;
-  /** The path of their metadata; null if there is none. */
+  /** The path of the metadata of the tools for agents; null if there is none. */
   readonly metadata: string | null;
 }
 
@@ -96,7 +97,7 @@ export function requestedPlace(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  // Clients look for metadata below this path. Such a path may end with that of the tools, without being that of the tools.
+  // Below this path, clients look for metadata. Such a path may end with the path of the tools, but is another path.
   if (own.startsWith('/.well-known/')) return own === served.metadata ? 'resource metadata' : null;
   if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
   const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');
@@ -113,7 +114,7 @@ export function pathOf(target: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** `original`: the target before a host such as Express took the mount point away. */
+/** `original`: the target as it was before a host such as Express removed the mount point from it. */
 const isAt = (own: string, original: string | undefined, end: string): boolean =>
   isBelow(own, end) || (original !== undefined && isBelow(pathOf(original), end));
 

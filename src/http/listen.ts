@@ -14,20 +14,20 @@ import { headerPairs } from './head.ts';
 import type { HttpRefusal } from './rules.ts';
 
 /**
- * The number of clients that may wait to be accepted, if the system allows it. Node accepts one in each iteration of the event
- * loop. A client above this number tries again a second later.
+ * The number of clients that may wait to be accepted, if the system allows it: Node accepts one in each iteration of the event
+ * loop. Any further client tries again a second later.
  */
 const backlog = 4096;
-/** A client that takes longer than this to send its headers or its body is disconnected, in milliseconds. */
+/** The time that a client may take to send its headers or its body, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
 /**
  * The time for which an idle connection is kept, in milliseconds. It is longer than that of load balancers, so that they close
  * connections, and not bankql.
  */
 const keepAliveMs = 65_000;
-/** The longest time for which a stopping process waits for a client that does not read its answer, in milliseconds. */
+/** The longest time for which a stopping process waits for a client that takes its answer slowly, in milliseconds. */
 const maxDrainMs = 30_000;
-/** A client that takes nothing of its answer for this time is disconnected, in milliseconds. */
+/** The time after which a client that reads nothing of its answer is disconnected, in milliseconds. */
 const usualWriteDeadlineMs = 30_000;
 
 /** An error of Node's parser of HTTP, or of a request that does not arrive in time. */
@@ -52,9 +52,9 @@ const statuses: Readonly<Record<string, HttpRefusal>> = {
 /** Describes why a request cannot be read. Null if the client has left. */
 function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable | null {
   const status = statuses[code] ?? 400;
-  // The connection ended within a request, or failed.
+  // There is nobody to answer if the connection ended within a request, or failed.
   if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
-  // Node keeps no header of an unreadable request. Only the bytes that arrived last are available.
+  // The origin is searched in the bytes that arrived last, because Node keeps no header of an unreadable request.
   const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
   return { status, reason: code, origin };
 }
@@ -73,11 +73,14 @@ export interface ListenOptions {
   readonly capacity?: Capacity;
   /** Whether a trusted proxy is in front, so that a connection has requests of many callers (default: false). */
   readonly isBehindProxy?: boolean | undefined;
-  /** The longest time for which a client may take nothing of its answer, in milliseconds. */
+  /** The time after which a client that reads nothing of its answer is disconnected, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
   /** The longest time in which a request must arrive, in milliseconds. */
   readonly slowestRequestMs?: number;
-  /** Called with a request that cannot be read. Returns the headers of its answer, names and values in turn. Must not throw. */
+  /**
+   * Called with a request that cannot be read. Returns the headers of its answer, as alternating names and values. Must not
+   * throw.
+   */
   readonly onUnreadable?: (request: Unreadable) => readonly string[];
   /** Called when a connection is closed because there are too many. Must not throw. */
   readonly onSurplus?: (closed: { readonly address: string; readonly connections: number }) => void;
@@ -124,7 +127,7 @@ export async function listen(
   // By default, Node drops or refuses headers beyond the thousandth, so a credential that is sent twice could look like one. The
   // size of the head already bounds their number.
   server.maxHeadersCount = 0;
-  // Without this listener, Node writes the 100 before anybody has checked the headers.
+  // Without this listener, Node sends the status 100 before the headers are checked.
   server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {
     response.awaitsContinue = true;
     receive(request, response);
@@ -146,7 +149,8 @@ export async function listen(
   server.timeout = options.writeDeadlineMs ?? usualWriteDeadlineMs;
   // Without this listener, Node also ends a connection whose request waits for the bank.
   server.on('timeout', (socket: ConnectedSocket) => socket[ownConnection]?.expire());
-  // Overridden, because Node treats a connection as idle as soon as it has the whole answer, even while it is still writing it.
+  // Node's method is replaced, because to Node a connection is idle as soon as the answer is complete, even while it is being
+  // sent.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket: ConnectedSocket) => {
     const connection = new Connection(socket, shared);
@@ -178,6 +182,9 @@ export async function listen(
     shared.endsIdle = true;
     for (const { isIdle, socket } of connections) if (isIdle) socket.destroy();
   };
+  const endSlow = () => {
+    for (const { isWaiting, socket } of connections) if (!isWaiting) socket.destroy();
+  };
   return {
     url,
     /** From now on, the last answer of each connection has `Connection: close`. */
@@ -187,7 +194,7 @@ export async function listen(
       new Promise<void>((resolve) => {
         drain();
         const idle = idleMs === 0 ? undefined : setTimeout(endIdle, idleMs);
-        const last = setTimeout(() => server.closeAllConnections(), maxDrainMs);
+        const last = setTimeout(endSlow, maxDrainMs);
         server.close(() => {
           clearTimeout(idle);
           clearTimeout(last);

@@ -6,6 +6,7 @@ import { bodyWasRead, readChunks } from './body.ts';
 import { peerOf } from './connection.ts';
 import {
   type Answer,
+  type Body,
   type Exchange,
   NodeExchange,
   type StreamedAnswer,
@@ -17,20 +18,11 @@ import { type Head, headerPairs } from './head.ts';
 
 /** bankql without its own server, for mounting in another server. */
 export function createMount(handle: Handle, capacity: Capacity) {
-  const underWay = new Set<Promise<void>>();
-
-  async function follow(exchange: Exchange): Promise<void> {
-    const work = handle(exchange);
-    underWay.add(work);
-    await work;
-    underWay.delete(work);
-  }
-
   return {
     /** Answers a request of Fetch: of Next.js, Hono, Deno, a service worker. It never rejects. */
     async fetch(request: Request): Promise<Response> {
       const exchange = new FetchExchange(request, capacity);
-      void follow(exchange).then(() => exchange.end());
+      void handle(exchange).then(() => exchange.end());
       return exchange.response;
     },
 
@@ -40,12 +32,7 @@ export function createMount(handle: Handle, capacity: Capacity) {
       // The client may have left before the host called bankql.
       if (response.destroyed) holder.end(true);
       response.once('close', () => holder.end(!response.writableFinished));
-      await follow(new NodeExchange(request, response, holder));
-    },
-
-    /** Resolves when no request is in progress. */
-    async idle(): Promise<void> {
-      while (underWay.size > 0) await Promise.all(underWay);
+      await handle(new NodeExchange(request, response, holder));
     },
   };
 }
@@ -90,8 +77,8 @@ class FetchExchange implements Exchange {
     const headers = new Headers(headerPairs(withCommon(answer.headers, common)));
     const hasBody = this.#request.method !== 'HEAD' && status !== 204;
     if ('chunks' in answer) return this.#stream(answer.chunks, { status, headers });
-    // Fetch's Response throws at some statuses, which a plugin may have chosen. The request then has no answer yet, and can
-    // still be refused.
+    // Fetch's Response throws at some statuses, which a plugin may have chosen. If it throws, the request has no answer
+    // yet, and can still be refused.
     const response = new Response(hasBody ? answer.body : null, { status, headers });
     this.state = 'answered';
     this.#resolve(response);
@@ -129,6 +116,6 @@ class FetchExchange implements Exchange {
   }
 }
 
-async function* encoded(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) yield Buffer.from(chunk);
+async function* encoded(chunks: AsyncIterable<Body>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
 }

@@ -23,7 +23,7 @@ export interface RequestScope {
   log(error: unknown): void;
   /** Logs a failure, and answers the request with it, unless the request has an answer. */
   fail(error: unknown): void;
-  /** Called when the request's work has ended, before `fail` if it failed. */
+  /** Called when the request's work has ended; if the work failed, before `fail`. */
   onEnd?(hasFailed: boolean): void;
 }
 

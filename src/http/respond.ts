@@ -71,8 +71,8 @@ const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
 
 /**
- * The request headers on which an answer depends. A browser may get a page at the same URL, another subscription key may see
- * other data, a request without a token may be refused, and a request may ask for an explanation of its calls.
+ * The request headers on which an answer depends: a browser may get a page at the same URL, a request without a token may be
+ * refused, another subscription key may see other data, and an explanation of calls may be requested.
  */
 const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
@@ -111,7 +111,7 @@ export function createRespond({ publicMaxAgeSeconds = 0 }: RespondOptions, toErr
     if (bytes > shortAnswer && !holder.reserveRoom(bytes)) {
       answer = serialize(bounded?.failed(noRoom()) ?? toErrorResult(noRoom()), 'application/json');
     } else if (isRead(request) && mediaType !== null && answer.result === bounded && bounded.isCacheable) {
-      // With a token, only the client's own cache may keep the answer, not a shared cache.
+      // If a token was sent, only the client's own cache may keep the answer, and no shared cache.
       const scope = request.headers.authorization === undefined ? 'public' : 'private';
       const caching = ['Cache-Control', `${scope}, max-age=${publicMaxAgeSeconds}`, 'Vary', varying];
       answer = { ...answer, headers: [...headers, ...caching] };

@@ -25,14 +25,14 @@ export interface HttpPolicyOptions {
 export const httpRefusals = [400, 408, 413, 415, 421, 431] as const;
 export type HttpRefusal = (typeof httpRefusals)[number];
 
-/** The headers that the answer has to carry, and the refusal, if the request is not served. */
+/** The headers that the answer must have, and the refusal if the request is not served. */
 interface PolicyResult {
   /** Alternating names and values, for writeHead. The array is not shared: the code that answers may append to it. */
   readonly headers: string[];
   readonly requestId: string;
   /**
-   * Status 403: a page of an unlisted origin sends a preflight, or a request to an endpoint for listed origins only. The
-   * browser tells the page only that the call failed.
+   * Status 403: a page of an unlisted origin has sent a preflight, or a request to an endpoint that is only for listed
+   * origins. The browser tells the page no more than that the call failed.
    */
   readonly refusal: { readonly status: HttpRefusal | 403; readonly message: string } | null;
 }
@@ -54,8 +54,8 @@ const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
   typeof given === 'string' && plainId.test(given) ? given : randomUUID();
 
 /**
- * Applies the rules of HTTP to a request, whatever serves it. The result repeats only a plain correlation id of the request and,
- * for a listed origin, the headers that its preflight asks for.
+ * Applies the rules of HTTP to a request, whatever serves it. Of the request's own text, the result contains only a plain
+ * correlation id and, for a listed origin, the headers that its preflight asks for.
  */
 export function checkRequest(request: Omit<Head, 'rawHeaders'>, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins } = options;
@@ -113,7 +113,7 @@ function findRefusal(
   if ((isPreflight || onlyListedOrigins) && origin !== undefined && !corsOrigins.has(origin.toLowerCase()))
     return { status: 403, message: foreignOrigin };
   if (method !== 'OPTIONS') {
-    // Some health checks send an empty Host.
+    // An empty Host is accepted, because some health checks send one.
     const hostname = hostnameOf(headers.host || 'localhost');
     if (hostname === null) return { status: 400, message: 'The Host header is invalid.' };
     if (onlyLocalNames && !isLoopback(hostname))
@@ -123,7 +123,7 @@ function findRefusal(
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
   const { 'content-type': type = '', 'content-encoding': encodings } = headers;
-  // Nearly all clients send exactly this type, without an encoding.
+  // This is fast for nearly all clients, which send exactly this type and no encoding.
   if (type === 'application/json' && encodings === undefined) return null;
   const problem = typeProblem(type) ?? encodingProblem(encodings);
   return problem === null ? null : { status: 415, message: problem };

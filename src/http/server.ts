@@ -29,13 +29,15 @@ export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export interface ServerCloseOptions {
   /**
-   * Whether another process listens on the same port, so that /ready need not answer 503. Kept connections may then be used once
-   * more, so that none closes while a request is on its way.
+   * Whether another process listens on the same port. If so, /ready need not answer 503, and each kept connection may be used
+   * once more, so that none closes while a request is on its way.
    */
   readonly isReplaced?: boolean;
 }
 
-/** The time for which a kept connection may be used once more, in milliseconds. The answer has `Connection: close`. */
+/**
+ * The time for which a kept connection may be used once more, in milliseconds. The answer to that request closes it.
+ */
 const lastUseMs = 5000;
 
 /** The interval at which the log names an address with too many connections, in milliseconds. */
@@ -60,8 +62,16 @@ export async function serve(options: ServerOptions) {
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed, options.callers);
   const { handle, replaceDocuments } = createHandle({ ...options, isLeaving: () => isLeaving });
-  const mount = createMount(handle, capacity);
-  const listening = options.isMounted === true ? null : await listenFor(handle, capacity, options);
+  /** The work for requests that has not ended. A mutation continues after its client has left. */
+  const underWay = new Set<Promise<void>>();
+  const follow: Handle = (exchange) => {
+    const work = handle(exchange);
+    underWay.add(work);
+    void work.then(() => underWay.delete(work));
+    return work;
+  };
+  const mount = createMount(follow, capacity);
+  const listening = options.isMounted === true ? null : await listenFor(follow, capacity, options);
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
     /** Empty if bankql is mounted. */
@@ -70,14 +80,14 @@ export async function serve(options: ServerOptions) {
     node: mount.node,
     held,
     replaceDocuments,
-    /** Serves no new requests, and waits until those under way have ended. */
+    /** Serves no new requests, and waits until the work for those under way has ended, also for clients that have left. */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // From now on, answers end their connections, so that no client sends further requests on them.
       listening?.drain();
       if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
       await listening?.close(isReplaced ? lastUseMs : 0);
-      await mount.idle();
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }

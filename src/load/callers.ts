@@ -4,7 +4,10 @@ import { hash } from 'node:crypto';
 export interface Identity {
   /** A name that is different for each caller, and for each way in which a caller is identified. */
   readonly name: string;
-  /** The name if it is verified; otherwise the name of the network address that sent it. */
+  /**
+   * The name of the group: a verified caller's own name; otherwise, that of the network address that sent the
+   * credentials.
+   */
   readonly group: string;
 }
 
@@ -85,7 +88,10 @@ export class Callers {
     return peer;
   }
 
-  /** Forgets the idle callers. Not called for each request: a Map that grows and shrinks all the time creates garbage. */
+  /**
+   * Forgets the idle callers. It is not called for each request, because a Map that grows and shrinks all the time
+   * creates garbage.
+   */
   #forgetIdle(): void {
     for (const [name, caller] of this.#callers) if (caller.isIdle) this.#callers.delete(name);
     const peers = new Set(Array.from(this.#callers.values(), ({ peer }) => peer));

@@ -10,15 +10,16 @@ export type Resource = Counted | 'sockets' | 'connections';
 export const valueBytes = 128;
 /** The memory of a parsed bank answer, as a multiple of its bytes: 1.7 for usual records, and 4.5 for the shortest. */
 export const parsedTimes = 5;
-/** The memory of a waiting request or answer in addition to its bytes: its objects and its part of a connection. */
+/** The memory of a waiting request or answer in addition to its bytes: its objects, and what its connection uses. */
 export const overheadBytes = 2048;
-/** The part of each total that is reserved for small callers, and the part of its cap below which a caller is small. */
+/**
+ * `reserve`: the part of each total that is reserved for small callers. `little`: the part of its cap up to which a
+ * caller is small.
+ */
 const reserve = 1 / 8;
 const little = 1 / 8;
 
-/**
- * The caps: the maximum that one caller may use of a resource, as a part of its total. The cap of requests is a separate limit.
- */
+/** The caps: the part of a resource's total that one caller may use at most. The cap of requests is a separate limit. */
 export const uses = {
   arriving: { cap: 1 / 4 },
   values: { cap: 1 / 2 },

@@ -8,7 +8,10 @@ import { valueBytes } from './capacity.ts';
  */
 
 interface Limit {
-  /** A fixed value, or a part of the heap: one for each `unit` bytes of this part, at most `most`. */
+  /**
+   * A fixed value, or a value that grows with the heap: one for each `unit` bytes of a part of the heap, at
+   * most `most`.
+   */
   readonly is: number | { readonly part: number; readonly most: number; readonly unit: number };
   /** The unit in which the value is shown. */
   readonly as: 'count' | 'bytes' | 'ms' | 'share';
@@ -28,7 +31,7 @@ const heapBytes = (part: number, most: number, meaning: string): Limit => ({
   as: 'bytes',
   meaning,
 });
-/** A number that grows with the heap: one for each `unit` bytes of this part of it, and at most `most`. */
+/** A number that grows with the heap: one for each `unit` bytes of this part of the heap, at most `most`. */
 const perHeap = (part: number, unit: number, most: number, meaning: string): Limit => ({
   is: { part, most, unit },
   as: 'count',
@@ -55,7 +58,8 @@ const table = {
   answerBytes: bytes(16 * megabyte, 'length of an answer in JSON'),
   // A page of 10,000 transactions has about 6 MB. An answer takes up to five times its length when it is parsed.
   bankAnswerBytes: bytes(8 * megabyte, 'length of an answer of the bank'),
-  // Enough for a few REST calls in a row. It is never less than BANK_TIMEOUT_MS or BANK_TRANSFER_TIMEOUT_MS.
+  // Enough for a few REST calls, one after the other. The value is never below BANK_TIMEOUT_MS or
+  // BANK_TRANSFER_TIMEOUT_MS.
   operationMs: milliseconds(
     20_000,
     'deadline for all reads of a query; at least `BANK_TIMEOUT_MS` and `BANK_TRANSFER_TIMEOUT_MS`',
@@ -71,10 +75,10 @@ const table = {
   // The grace periods in the Helm chart and the systemd units leave 20 s after the last payment.
   storeAwayMs: milliseconds(
     10_000,
-    'for how long a process that stops waits, after its last payment, for a payment store that is away',
+    'how long a stopping process waits for an unavailable payment store after its last payment',
   ),
   // A phone in a tunnel is online again within this time. An answer that waits longer only uses memory.
-  unreadMs: milliseconds(30_000, 'for how long a client may take nothing of its answer'),
+  unreadMs: milliseconds(30_000, 'how long a client may read nothing of its answer'),
   // A request uses up to a megabyte while it runs. More than 256 at a time would only wait for each other.
   requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.
@@ -119,7 +123,7 @@ export const limitsOf = (heap: number): Limits =>
 /** The limits of this process. */
 export const limits: Limits = limitsOf(getHeapStatistics().heap_size_limit);
 
-/** A length in the largest unit that shows it exactly, or with one decimal. */
+/** A length in the largest unit in which it is exact, or has one decimal. */
 function shownBytes(value: number): string {
   if (value >= megabyte) return `${Number((value / megabyte).toFixed(1))} MB`;
   return value >= 1000 ? `${Number((value / 1000).toFixed(1))} kB` : `${value} bytes`;

@@ -23,11 +23,10 @@ export type RateLimiter = ReturnType<typeof createRateLimiter>;
 const primaryTimeoutMs = 250;
 
 /**
- * Limits REST calls. A request without REST calls is served however much its caller has used, because capacity bounds it.
- * Counters are keyed by the hashes of callers' names. They are in this process or, with several workers, in the primary
- * (RateLimiterClusterMaster). Callers can invent names, so the number of counters is bounded, and the least recently used
- * counters are evicted. A caller gains nothing if it invents names to evict its counter: each invented name has a full budget
- * anyway.
+ * Limits REST calls. A request without REST calls is always served: capacity.ts bounds such requests. Counters are keyed by
+ * the hashes of callers' names. They are in this process or, with several workers, in the primary (RateLimiterClusterMaster).
+ * Callers can invent names, so the number of counters is bounded, and the least recently used counters are evicted. A caller
+ * gains nothing if it invents names to evict its counter: each invented name has a full budget anyway.
  */
 export function createRateLimiter(
   { calls, seconds }: RateLimit,

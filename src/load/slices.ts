@@ -7,13 +7,13 @@ import type { Caller } from './callers.ts';
  */
 const sliceMs = 10;
 /**
- * The number of iterations after a slice in which no waiting work is served, unless they take as long as a slice. libuv accepts
- * one connection in each iteration, so hundreds of new connections would otherwise wait for hundreds of slices. An iteration
+ * The pause after a slice, in iterations of the event loop. It ends earlier if it takes as long as a slice. libuv accepts one
+ * connection in each iteration: without pauses, hundreds of new connections would wait for hundreds of slices. An iteration
  * without work takes microseconds.
  */
 const iterationsBetween = 16;
 
-/** An operation that has begun. Each operation has an object of its own. */
+/** Identifies an operation that has begun: each operation has its own object. */
 export interface SlicedOperation {
   readonly caller: Caller;
 }
@@ -26,7 +26,9 @@ interface WaitingCaller {
    * caller's own work.
    */
   usedMs: number;
-  /** The work of operations that have begun. The first operation is served to its end, so that few half-built answers exist. */
+  /**
+   * The work of operations that have begun. The first operation is served until it ends, so that few half-built answers exist.
+   */
   readonly begun: Map<SlicedOperation, (() => void)[]>;
   /** Operations that have not begun. */
   readonly beginnings: (() => void)[];
@@ -55,7 +57,7 @@ export class Slices {
     this.#now = now;
   }
 
-  /** Whether work may run now. */
+  /** Whether work may still run in this slice. */
   get hasTime(): boolean {
     const now = this.#now();
     if (this.#beganAt === null) {
@@ -65,18 +67,18 @@ export class Slices {
     return now - this.#beganAt < sliceMs;
   }
 
-  /** Begins an operation, at once or when there is time. Errors: those of the work. */
+  /** Begins an operation: at once, or in the caller's next slice. Errors: those of the work. */
   begin<Result>(caller: Caller, work: () => Result | Promise<Result>): Result | Promise<Result> {
     if (this.hasTime) return work();
     return new Promise<void>((resolve) => this.#waitingCaller(caller).beginnings.push(resolve)).then(work);
   }
 
-  /** Runs work of an operation that has begun, at once or when there is time. Errors: those of the work. */
+  /** Runs work of an operation that has begun: at once, or in the caller's next slice. Errors: those of the work. */
   run<Result>(operation: SlicedOperation, work: () => Result | Promise<Result>): Result | Promise<Result> {
     return this.hasTime ? work() : this.wait(operation).then(work);
   }
 
-  /** Resolves when there is time for work of an operation that has begun; never at once. */
+  /** Resolves in the next slice for work of an operation that has begun; never at once. */
   wait(operation: SlicedOperation): Promise<void> {
     const { begun } = this.#waitingCaller(operation.caller);
     const queue = begun.get(operation) ?? [];
@@ -115,7 +117,7 @@ export class Slices {
     this.#serve();
   };
 
-  /** Serves waiting work: one piece in each iteration, however long it takes, and more while there is time. */
+  /** Serves waiting work: one piece in each iteration, however long it takes, and more while the slice lasts. */
   #serve(): void {
     const own = this.#least();
     if (own === null) return;
@@ -136,13 +138,13 @@ export class Slices {
     else this.#pause = { left: iterationsBetween, since: this.#now() };
   };
 
-  /** Adds the time of the work that was served last to its caller's virtual time. */
+  /** Charges the work that was served last: adds its time to its caller's virtual time. */
   #charge(): void {
     const own = this.#served;
     if (own === null) return;
     this.#served = null;
     own.usedMs += this.#now() - this.#servedAt;
-    // Only the first operation is served, so only this one can have no work left.
+    // Only the first operation can have no work left, because only the first is served.
     const [first] = own.begun;
     if (first?.[1].length === 0) own.begun.delete(first[0]);
     if (own.begun.size + own.beginnings.length === 0) this.#waiting.delete(own.caller);

@@ -33,7 +33,7 @@ export type ReadableOperation = Operation & { readonly kind: 'read' };
 export type Wanted<T extends Operation> = OwnIds<T> &
   (T['body'] extends null ? unknown : { readonly query: Body<T> });
 
-/** The body of a read; undefined if its operation has none, whatever else `wanted` has. */
+/** The body of a read; undefined if its operation has none, even if `wanted` has other members. */
 export const bodyIn = <T extends Operation>(operation: T, wanted: object): Body<T> | undefined =>
   operation.body === null ? undefined : Reflect.get(wanted, 'query');
 
@@ -97,7 +97,7 @@ const reads = Object.values<Operation>(operations)
   .filter((operation): operation is ReadableOperation => operation.kind === 'read')
   .map((operation) => [loaderName(operation), operation] as const);
 
-/** The loaders of one GraphQL operation. Each loader is made at its first use. */
+/** The loaders of one GraphQL operation. Each loader is created at its first use. */
 class OperationLoaders {
   readonly session: LoaderSession;
   readonly isForUpdate: boolean;
@@ -154,7 +154,7 @@ class OperationLoaders {
  * Errors: those of the read. Failures are cached like answers: one call for everyone who requests it.
  */
 export const createLoaders = (session: LoaderSession, isForUpdate = false): Loaders =>
-  // The static block defines the members of the type.
+  // The class's static block defines the members that this type adds.
   new OperationLoaders(session, isForUpdate) as OperationLoaders & Loaders;
 
 type LoaderName<Id extends string> = Id extends `get${infer Name}` ? Uncapitalize<Name> : Id;

@@ -5,9 +5,10 @@ import { noFingerprint, noOutcome, type PaymentRecord, paymentStates } from './p
 export const auditedStates = [...paymentStates, 'NOT_SENT', 'RELEASED'] as const;
 
 /**
- * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment leaves a line
- * whatever happens then. NOT_SENT and RELEASED say that the key is free again: nothing was sent, or the request was refused
- * before the payment was read. Holds no credential, no idempotency key and no text of the client's own.
+ * One line of the audit log: a payment's state changed. The line for PENDING is written before anything is sent, so that every
+ * payment leaves a line, whatever happens to it. NOT_SENT and RELEASED say that the key is free again: nothing was sent, or
+ * the request was refused before the payment was read. Holds no credential, no idempotency key and no text of the client's
+ * own.
  */
 export interface AuditEntry
   extends Pick<
@@ -28,7 +29,7 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
   };
 }
 
-/** A record of a payment that only the audit log names. The protocol determines its state. */
+/** Makes the record of a payment that only the audit log names. The protocol determines its state. */
 export const recordFromLog = (entry: AuditEntry): PaymentRecord => ({
   ...noOutcome,
   ...entry,

@@ -18,7 +18,7 @@ const storeRetryAfter = 2;
 /** The Retry-After, in seconds, for a record that an operator has to repair. */
 const damagedRetryAfter = 60;
 
-/** What is known about a payment of unknown outcome, as one sentence that stays true. */
+/** What is known about a payment of unknown outcome, as sentences that stay true. */
 export const unknownBecause = {
   noAnswer: 'The payment may have reached the bank, and no answer to it could be read.',
   /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
@@ -28,7 +28,7 @@ export const unknownBecause = {
       : `The payment was sent, and the bank's answer (status ${status}) proves neither that it was executed nor that it was not.`,
 } as const;
 
-/** The payment may have been executed. `because`: what is known, in one sentence. */
+/** The payment may have been executed. `because`: what is known about it, in one sentence. */
 export const outcomeUnknown = (
   { operation, trackId, status }: Pick<PaymentRecord, 'operation' | 'trackId' | 'status'>,
   idempotencyKey: string,
@@ -36,7 +36,7 @@ export const outcomeUnknown = (
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    // The message of a stored record already contains the second sentence.
+    // The second sentence is not added to the message of a stored record, which already contains it.
     because.includes('Track-ID')
       ? because
       : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
@@ -118,9 +118,9 @@ const damaged = stateUnavailable(
 );
 
 /**
- * The error for a key that an earlier payment has used. `belongs`: the earlier payment is this caller's, with other values;
- * otherwise it was made with another subscription key. The error reveals nothing about that payment. A client that takes a new
- * key without asking may pay twice.
+ * The error for a key that an earlier payment has used. `belongs`: whether the earlier payment is known to be this caller's,
+ * with other values. Otherwise it was made with another subscription key. The error reveals nothing about that payment. A
+ * client that takes a new key without asking may pay twice.
  */
 export const keyReused = (
   idempotencyKey: string,
@@ -148,18 +148,18 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
 }
 
 /**
- * The error of an answer after which the key is free. It has no Track-ID: clients take an error with one for the bank's refusal
- * of the payment, and would use a new key.
+ * The error for an answer after which the key is free. It has no Track-ID, because clients take an error with a Track-ID for
+ * the bank's refusal of the payment, and would use a new key.
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
-  // A bank's text may lack a full stop.
+  // This adds a full stop, which a bank's text may lack.
   const said = error.message.replace(/(?<![.!?])$/, '.');
   const message = `${said} Nothing was executed: the same idempotency key may be used again.`;
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });
 }
 
-/** Converts StoreUnavailable of a call of the store to the error that `toError` creates. */
+/** If a call of the store fails with StoreUnavailable, throws the error that `toError` makes of it. */
 export const withStoreErrors = <T>(asked: Promise<T>, toError: (cause: unknown) => BankqlError): Promise<T> =>
   asked.catch((cause) => {
     throw cause instanceof StoreUnavailable ? toError(cause) : cause;

@@ -22,7 +22,7 @@ const paymentEvent = z.object({
   state: paymentState,
   /** Milliseconds since 1970. */
   at: z.number(),
-  /** The process that made the change; absent if a lease ended, because any process may be the first to notice this. */
+  /** The process that made the change. Absent if a lease ended, because any process may be the first to notice that. */
   replica: z.string().optional(),
   /** The X-Request-Id of the request that made the change. */
   requestId: z.string().optional(),
@@ -45,10 +45,13 @@ export const paymentRecord = z.object({
   /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
   caller: z.string(),
   /**
-   * The caller and the subscription key, hashed under the store's secret (hashPayer). A caller's own payments are found by it.
+   * The caller and the subscription key, hashed under the store's secret (hashPayer). This hash finds a caller's own payments.
    */
   payer: z.string(),
-  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of the request without the prefix of the bank's address. */
+  /**
+   * Two SHA-256 hashes in hex, separated by a dot: of the salted subscription key, and of the request without the prefix of the
+   * bank's address.
+   */
   fingerprint: z.string(),
   state: paymentState,
   /** The REST operation's id. */
@@ -64,7 +67,7 @@ export const paymentRecord = z.object({
   amount: z.string().nullable(),
   /** The purpose of the payment, as the client describes it. */
   description: z.string().nullable(),
-  /** Chosen by the client, as it was sent. */
+  /** The key that the client has chosen, as it was sent. */
   idempotencyKey: z.string(),
   /** The Track-ID of the request to the bank. It also identifies the attempt that may write the outcome. */
   trackId: z.string(),
@@ -76,7 +79,7 @@ export const paymentRecord = z.object({
   answer: z.string().nullable(),
   /** The error code that the mutation answered with; null if it succeeded. */
   code: z.string().nullable(),
-  /** The bank's HTTP status; null if none arrived. */
+  /** The HTTP status of the bank's answer; null if no answer arrived. */
   status: z.number().nullable(),
   /** The error's message, which holds no secret; null if it succeeded. */
   message: z.string().nullable(),
@@ -86,9 +89,9 @@ export const paymentRecord = z.object({
   settledBy: z.string().nullable(),
   /** The X-Request-Id of the request that sent the payment; null if it had no such id. */
   requestId: z.string().nullable(),
-  /** The process that sent it: its host and process id; null if not known. */
+  /** The process that sent it, by its host and process id; null if unknown. */
   replica: z.string().nullable(),
-  /** Every change of its state, oldest first. The store appends to it. */
+  /** Every change of the state, oldest first. The store appends to it. */
   history: z.array(paymentEvent).readonly(),
   /** Whether the record was found damaged, so that only the values of the store's columns are known; absent if not. */
   damaged: z.literal(true).optional(),
@@ -121,7 +124,7 @@ export const noOutcome = {
  */
 const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
-/** Identifies a request, without the prefix of the bank's address: the operator may change that. */
+/** Identifies a request. The prefix of the bank's address is left out, because the operator may change it. */
 export const hashRequest = ({ operation, path, request }: PreparedCall): string =>
   sha256([operation.id, request.method, path, request.body]);
 
@@ -215,13 +218,13 @@ export interface PaymentInput {
 
 /**
  * The payment's details for its record, read from the request that is sent.
- * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid. The bank is not asked, because a
- * refusal that bankql does not understand would make the payment UNKNOWN.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long, or no account is paid. bankql checks this itself,
+ *         because a refusal by the bank that bankql does not understand would make the payment UNKNOWN.
  */
 export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   const { description, to, value } = body;
   const { amount, currency } = value ?? {};
-  // Texts that are longer are not stored, logged or sent.
+  // A longer text is neither stored nor logged nor sent.
   for (const [given, longest, name, argument] of [
     [amount, 64, 'amount', 'value.amount'],
     [currency, 16, 'currency', 'value.currency'],
@@ -229,7 +232,7 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
     [to.bank_id, 128, 'to.bankId', 'to.bankId'],
     [to.account_id, 128, 'to.accountId', 'to.accountId'],
   ] as const)
-    if (given !== undefined && given.length > longest)
+    if (given !== undefined && (given.length > 2 * longest || [...given].length > longest))
       throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
   if (!to.account_id?.trim())
     throw badUserInput('A payment needs the account that is paid: give to.accountId.', 'to.accountId');
@@ -244,7 +247,7 @@ export function paymentDetails({ ids, body }: PaymentInput): PaymentDetails {
   };
 }
 
-/** All texts of a request. A bank may repeat them, but not as the id that it gives to a payment. */
+/** All texts of a request. A bank may repeat them, so none of them counts as an id that it gave to the payment. */
 export function textsOf({
   ids,
   body,

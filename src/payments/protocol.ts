@@ -10,7 +10,7 @@ import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './payment-reco
  *   record. From then on, late proof that nothing was sent makes the payment REJECTED, and not the key free.
  */
 
-/** A record, and whether the attempt that began it may still write its end. */
+/** A record, and whether the attempt that began it may still write its outcome. */
 export interface HeldPayment {
   readonly record: PaymentRecord;
   readonly awaited: boolean;
@@ -44,10 +44,10 @@ export type ProtocolEvent =
       readonly by: string;
       readonly at: number;
     }
-  /** Finished records that were last changed before this time have been kept for long enough. */
+  /** Finished records that were last changed before this time have expired. */
   | { readonly kind: 'retention over'; readonly before: number };
 
-/** The outcome, in the answer to a client and in the record, once the lease of an attempt is over. */
+/** The outcome of an attempt whose lease is over, in the answer to a client and in the record. */
 const leaseEnded = {
   state: 'UNKNOWN',
   code: 'OUTCOME_UNKNOWN',
@@ -55,13 +55,15 @@ const leaseEnded = {
     'The payment may have been sent: bankql recorded that it was about to send it, and not how that ended.',
 } as const;
 
-/** The outcome of an attempt whose record was lost. Its process may still know how it ended. */
+/** The outcome of an attempt whose record was lost. The process that made the attempt may still know how it ended. */
 export const recordLost = {
   ...leaseEnded,
   message: 'The payment may have been executed: its record was lost, and only a log names it.',
 } as const;
 
-/** The outcome of an attempt that executed nothing, if a client may already have been told that it may have been sent. */
+/**
+ * The outcome of an attempt that executed nothing, but of which a client may have been told that it may have been sent.
+ */
 const executedNothing = {
   state: 'REJECTED',
   answer: null,
@@ -73,8 +75,8 @@ const executedNothing = {
 } as const satisfies PaymentOutcome;
 
 /**
- * Whether a stored attempt may still be sent, if the sending ends by `endsBy`. After the end of its lease, clients may have
- * been told that its outcome is unknown, and may have paid in another way.
+ * Whether a stored attempt may still be sent. `endsBy`: the latest time at which its request ends. After the end of its
+ * lease, clients may have been told that its outcome is unknown, and may have paid in another way.
  */
 export const maySend = ({ state, leaseUntil }: PaymentRecord, endsBy: number): boolean =>
   state === 'PENDING' && endsBy < leaseUntil;

@@ -95,10 +95,10 @@ interface PaymentServiceOptions {
   readonly leaseMs?: number;
   /**
    * The deadline of a payment's call of the bank, in milliseconds (default: 0). The payment is sent only if this time fits into
-   * the rest of the lease. The end of the lease then makes a payment UNKNOWN only after the request has ended.
+   * the rest of the lease, so that the request has ended when the end of the lease makes the payment UNKNOWN.
    */
   readonly sendTimeoutMs?: number;
-  /** The time for which `idle` waits for a store that is away, in milliseconds (default: it tries once). */
+  /** The time for which `idle` waits for an unavailable store, in milliseconds (default: it tries once). */
   readonly storeAwayMs?: number;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
@@ -109,7 +109,7 @@ interface PaymentServiceOptions {
   readonly replica?: string | null;
   /** The bank's own words for a payment's outcome, and their paths; see payment-words.ts. */
   readonly bankWords?: BankWords | undefined;
-  /** Called with each answer whose shape or texts are unknown. Must not throw. `text`: the bank's text, without credentials. */
+  /** Called with each answer that bankql does not understand. Must not throw. `text`: the bank's text, without credentials. */
   readonly onUnknownAnswer?: (answer: StrangeAnswer) => void;
   /** Called with each payment that was requested and not accepted. Must not throw. */
   readonly onFailure?: (payment: FailedPayment) => void;
@@ -124,7 +124,7 @@ export interface PaymentService {
    * - IDEMPOTENCY_KEY_REUSED if the key belongs to another payment; IDEMPOTENCY_IN_PROGRESS.
    * - STATE_UNAVAILABLE and OVERLOADED, with `idempotencyKey` and `retryAfter`: this request sent nothing, but an earlier one may
    *   have.
-   * - The error with which the bank refused the payment. A repeated request gets the same error.
+   * - The error with which the bank refused the payment. A repeated request gets the same error, without `bankCode`.
    * - BANK_UNAVAILABLE, BANK_TIMEOUT, UNAUTHENTICATED or RATE_LIMITED, only if nothing is recorded under this key: the payment may
    *   be tried again with it.
    * - OUTCOME_UNKNOWN otherwise, with `trackId` and `idempotencyKey`.
@@ -139,17 +139,19 @@ export interface PaymentService {
    * The record of a caller's payment; null if there is no record. Sends nothing.
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED if the payment was made with another
    *         subscription key, and the caller's identity is not proven; OUTCOME_UNKNOWN if only a log names it;
-   *         STATE_UNAVAILABLE, also if no record is found in a store that lost records.
+   *         STATE_UNAVAILABLE if the store is unavailable, or has lost records and does not find it.
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
-   * A caller's payments; only those with the same subscription key, unless its identity is proven. Sends nothing.
-   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
+   * A caller's payments. Unless its identity is proven, only those with the same subscription key. Sends nothing.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE if the store is unavailable, or has lost records and finds no
+   * payment.
    */
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly PaymentRecord[]>;
   /**
    * The caller's payment with this Track-ID; null for any other Track-ID. Sends nothing.
-   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE if the store is unavailable, or has lost records and finds
+   *         no payment.
    */
   findByTrackId(credentials: Credentials, trackId: string): Promise<PaymentRecord | null>;
   /** Waits until no payment is in progress, and then, for at most `storeAwayMs`, until the store has every outcome. */
@@ -209,12 +211,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
-      // Without an audit line, nothing is sent. A second line says this, in case the first one is written after all.
+      // Without an audit line, nothing is sent. A second line says so, in case the first line is written after all.
       await end(record, 'NOT_SENT', null);
       throw notLogged(idempotencyKey)(cause);
     }
 
-    /** Records that it is not known whether the payment was executed. Shape: the error that says so. */
+    /** Records that the payment may have been executed. Shape: the error that says so. */
     async function endUnknown(because: string, known: Omit<PaymentOutcome, 'state' | 'code' | 'message'>) {
       const error = outcomeUnknown({ ...record, status: known.status }, idempotencyKey, because);
       const outcome = { ...known, state: 'UNKNOWN', code: error.code, message: error.message } as const;
@@ -223,12 +225,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
 
     /**
-     * Refuses to send a payment too late. While this process was suspended, others may have assumed that it is dead. They tell
-     * the client that the payment may have been sent, and the client may pay in another way.
-     * Errors: BegunTooLate.
+     * Refuses to send a payment too late. While this process was suspended, others may have assumed that it is dead, and told
+     * the client that the payment may have been sent. The client may then have paid in another way. Errors: BegunTooLate.
      */
     const beforeStart = () => {
-      // The longer of two times, in case one clock was set back or stood still.
+      // The longer of the times by two clocks, because one of them may have been set back or stood still.
       const elapsed = Math.max(now() - createdAt, performance.now() - steadyStart);
       if (!maySend(record, createdAt + elapsed + sendTimeoutMs))
         throw new BegunTooLate('timeout', false, 'The payment took too long to begin; nothing was sent.');
@@ -248,7 +249,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
         status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
       return { ...verdict, status, bankText: said, refusal };
     };
-    // Any failure before the answer is classified also ends the payment.
+    // A failure before the answer is classified ends the payment as well.
     const judged = await bank
       .send(call, { beforeStart })
       .then(judge)
@@ -334,7 +335,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
         if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
-        // Null would mean that nothing was paid under this key.
+        // This throws, because null would mean that nothing was paid under this key.
         if (found === null && record !== null)
           throw isFromLog(record)
             ? foundInLog(record, idempotencyKey)
@@ -372,7 +373,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 /** The lease was nearly over when the request was about to be written. */
 class BegunTooLate extends TransportFailure {}
 
-/** The error for a record that was made from a log: the log does not show whether the payment is this caller's. */
+/**
+ * The error for a record that was made from a log, because a log does not show whether the payment is this
+ * caller's.
+ */
 const foundInLog = (record: PaymentRecord, idempotencyKey: string) =>
   outcomeUnknown(record, idempotencyKey, recordLost.message);
 

@@ -16,6 +16,6 @@ export function iban(country: string, number: string): string {
 export const isIban = (text: string): boolean =>
   /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(text) && remainder(text) === 1n;
 
-/** Two accounts of another bank whose transfers fail or stay pending, for tests. */
+/** Two accounts of another bank, for tests: transfers to them fail or stay pending. */
 export const closedAccount = iban('GB', 'TSTB60161300000001');
 export const slowAccount = iban('GB', 'TSTB60161300000002');

@@ -1,7 +1,7 @@
 /** The address to listen on, which only this machine can reach. */
 export const sandboxHost = '127.0.0.1';
 
-/** The bank's code: the one `{BANK_ID}` that the sandbox knows. */
+/** The bank's code, which is the only `{BANK_ID}` that the sandbox accepts. */
 export const bankId = 'SNDBCY2N';
 
 export const subscriptionKey = 'sandbox-key';

@@ -15,7 +15,7 @@ const decimalsOf = (currency: string | null | undefined): number =>
 /**
  * Converts a JSON number to the smallest unit of the currency. `field`: its name in errors.
  * Errors: HttpError 400 if the number is finer than the currency, or has more than 30 digits before the point or 18 after it.
- * "1e999999999" is a short text and a huge number, so the digits are counted before the number is made.
+ * The digits are counted before the number is made, because a short text such as "1e999999999" is a huge number.
  */
 export function centsOf(field: string, text: string, currency: string | null | undefined): bigint {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];

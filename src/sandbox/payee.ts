@@ -18,7 +18,7 @@ export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
 export interface Payee {
   /** The id of the account or of the counterparty. */
   readonly id: string;
-  /** The counterparty at another bank; null for an account of this one. */
+  /** The counterparty, if the payee's account is at another bank; null for an account of this bank. */
   readonly outside: OtherAccount | null;
 }
 
@@ -35,7 +35,7 @@ function counterpartyPayee(database: Database, payerId: string, named: string): 
   const found = otherAccounts(database, payerId).get(named) ?? findByNumber(database, payerId, named);
   if (!found) return null;
   const id = found.id ?? named;
-  // A payment to an account of this bank is internal, however the account is named.
+  // A payment to an account of this bank is internal, whether an id, an IBAN or a counterparty names the account.
   return { id, outside: accounts(database).get(id) ? null : found };
 }
 

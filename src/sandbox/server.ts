@@ -14,8 +14,8 @@ export interface SandboxOptions {
   /** The TCP port; 0 picks a free one. */
   readonly port: number;
   /**
-   * A fixed time, in milliseconds since 1970: the clock stands still, and dates of the seed are relative to it. By
-   * default the clock runs, and they are relative to the start.
+   * The time at which the clock stands still, in milliseconds since 1970; by default, the clock runs. The dates of
+   * the seed are relative to this time; by default, to the start.
    */
   readonly now?: number | undefined;
 }
@@ -55,7 +55,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 type Row = (typeof operations)[keyof typeof operations];
 type Ids = Readonly<Record<string, string>>;
 
-/** Each operation's path. Those with fewer ids come first: `{scope}` would match `other_accounts` too. */
+/** The operations' paths. Paths with fewer ids come first, because `{scope}` would also match `other_accounts`. */
 const routes = Object.values(operations)
   .map((row) => ({ row, path: new RegExp(`^${row.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`) }))
   .sort((one, other) => one.row.path.split('{').length - other.row.path.split('{').length);
@@ -140,7 +140,7 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
       const body = await bytesOf(request);
       if (method === 'POST' && path === '/sandbox/reset') return reset();
       if (method === 'PUT' && path === '/sandbox/faults') {
-        // The Content-Type is ignored: by default, curl sends that of a form.
+        // The Content-Type is ignored, because by default curl sends that of a form.
         faults = readBody(faultsBody, undefined, body);
         return faults;
       }
@@ -166,7 +166,7 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= server[Symbol.asyncDispose]();
-    // Idle connections of a client's pool would keep the server alive.
+    // This ends the idle connections of clients' pools, which would keep the server alive.
     server.closeAllConnections();
     return closed;
   };

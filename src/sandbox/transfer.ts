@@ -27,8 +27,8 @@ interface StatementLine {
 
 /**
  * Adds transactions to the statements of their months. No operation lists an account's transactions, so clients find them
- * through transaction requests. A statement is a monthly transaction request that the bank makes. It names the transactions
- * that no other request of the account names: incoming money, card payments, transfers by make-transaction.
+ * through transaction requests. A statement is a monthly transaction request that the bank makes. It names the account's
+ * transactions that no other request names: incoming money, card payments, and transfers by make-transaction.
  */
 export function addToStatement(
   database: Database,
@@ -61,7 +61,7 @@ export function requestUrl(accountId: string, requestId: string): string {
   return `/v1/api/banks/${bankId}/accounts/${encodeURIComponent(accountId)}/owner/transaction-requests#${requestId}`;
 }
 
-/** A UUID (version 8) made from a name: the same name gives the same one, in every sandbox. */
+/** A UUID (version 8) made from a name. The same name gives the same UUID, in every sandbox. */
 export function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(12, 15)}`, `a${hex.slice(15, 18)}`];
@@ -110,7 +110,7 @@ interface TransferText {
   readonly at: string;
 }
 
-/** The status of a transfer; only a COMPLETED one moves money. */
+/** The status of a transfer. Only a COMPLETED transfer moves money. */
 export type TransferStatus = 'COMPLETED' | 'PENDING' | 'FAILED';
 
 /** The result of a transfer; the transaction's id is the same on both accounts. */

@@ -13,9 +13,9 @@ export const isCodeOf = (bankId: string, code: unknown): boolean =>
   typeof code === 'string' && withoutHeadOffice(code) === withoutHeadOffice(bankId);
 
 /**
- * The ids of the accounts in a list. A single entry without an id has the id in the path. An entry with another bank's code is
- * an account at that bank. But if no entry has this bank's code, the codes in records differ from those in paths, and are
- * ignored.
+ * The ids of the accounts in a list. If the list has a single entry without an id, its id is the one in the path. An entry
+ * with another bank's code is an account at that bank. But if no entry has this bank's code, the bank's records use other
+ * codes than its paths, and the codes are ignored.
  */
 export function accountsIn(list: readonly Account[], { bankId, accountId }: ViewIds) {
   const namesBank = ({ bank_id }: Account) => isCodeOf(bankId, bank_id);
@@ -28,7 +28,10 @@ export function accountsIn(list: readonly Account[], { bankId, accountId }: View
   };
 }
 
-/** The account of a list with a single entry, whatever its id; null for any other list. Errors: the error in place of its id. */
+/**
+ * The account of a list with a single entry, whatever the entry's id; null for any other list. Errors: the error in place of
+ * the id.
+ */
 export function onlyAccount(accounts: readonly Account[]): Account | null {
   const [only] = accounts;
   if (only === undefined || accounts.length > 1) return null;

@@ -8,7 +8,8 @@ import { Customer } from './customer.ts';
 const view = { name: 'viewId', schema: z.string() } as const;
 
 /**
- * Accounts by bank, account id and view. No operation reads a single account: its path returns a list, in which it is found.
+ * Accounts by bank, account id and view. No operation reads a single account: the account is found in the list that its path
+ * returns.
  * Fields: contract/account.ts.
  */
 export const Account = builder.bankRef(account, {
@@ -38,7 +39,7 @@ builder.bankNode(Account, {
       args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
     }),
     views: t.bankList(Account, {
-      description: 'The account as its views show it, which the bank lists.',
+      description: 'The account through each of the views that the bank lists for it.',
       ids: () => ({ scope: 'views' as const }),
       isPlain: true,
     }),

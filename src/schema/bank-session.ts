@@ -25,7 +25,7 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
-/** Counts the reads of an operation that needed no call of their own, by source. */
+/** Counts the reads of an operation that needed no call of their own, by the source of their answers. */
 export type ReadUsage = { -readonly [Source in SharedSource]: number };
 
 interface BankSessionOptions {
@@ -45,8 +45,8 @@ interface BankSessionOptions {
 }
 
 /**
- * The bank with one caller's credentials during one GraphQL operation. It makes the reads of the operation's loaders, and limits
- * their time, their number, and the memory for their answers.
+ * The bank with one caller's credentials during one GraphQL operation. It makes the reads for the operation's loaders, and
+ * limits their number, their time, and the memory of their answers.
  */
 export class BankSession implements LoaderSession {
   /** The stale answers that were used, in the order of the reads. */
@@ -75,15 +75,15 @@ export class BankSession implements LoaderSession {
     this.observer = options.observer ?? null;
   }
 
-  /** The loaders of the operation. Do not keep them: a write replaces them. */
+  /** The loaders of the operation. Do not keep a reference to them, because a write replaces them. */
   get loaders(): Loaders {
     this.#loaders ??= createLoaders(this);
     return this.#loaders;
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed, as for a record that may not exist. Half of the
-   * operation's calls are reserved for records that do exist.
+   * Whether calls may be made before it is known that they are needed, such as for a record that may not exist. Half
+   * of the operation's calls are reserved for records that are known to exist.
    */
   get hasEarlyCalls(): boolean {
     return this.#calls * 2 < this.#limits.restCalls;
@@ -104,7 +104,10 @@ export class BankSession implements LoaderSession {
     return this.#calls > 0;
   }
 
-  /** Counts a difference between a request and its answer, once for each answer, however many fields notice it. */
+  /**
+   * Counts a difference between a request and its answer as drift: once for each answer, however many fields
+   * notice it.
+   */
   noteDrift(drift: Drift, answer: object): void {
     this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
@@ -112,7 +115,10 @@ export class BankSession implements LoaderSession {
     this.bank.noteDrift(drift);
   }
 
-  /** Called before a payment. Errors: CALL_BUDGET_EXCEEDED if the operation has made all its calls; do not send the payment then. */
+  /**
+   * Called before a payment. Errors: CALL_BUDGET_EXCEEDED if the operation has made all its calls; the payment must not be
+   * sent.
+   */
   checkPayment(operation: Operation): void {
     const { restCalls } = this.#limits;
     if (this.#calls >= restCalls)

@@ -2,7 +2,7 @@ import { record } from '../contract/record.ts';
 import { builder } from './builder.ts';
 
 /** A bank is only its code: no operation reads a record of it. The files of other types add the fields that lead to them. */
-const bank = record('Bank', 'A bank, through which all its data is read.', {});
+const bank = record('Bank', 'A bank; all its data is read through its fields.', {});
 
 export const Bank = builder.bankRef(bank, { key: ['bankId'] });
 
@@ -18,7 +18,7 @@ builder.bankNode(Bank, {
 
 builder.queryField('bank', (t) =>
   t.link(Bank, {
-    description: 'A bank by its code; bankql does not ask whether there is one.',
+    description: 'A bank by its code; bankql does not check whether there is such a bank.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
   }),
 );

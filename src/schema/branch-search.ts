@@ -26,7 +26,7 @@ export function distanceKm(from: Coordinates, to: Coordinates): number {
   const longitudes = Math.sin(radians(to.longitude - from.longitude) / 2) ** 2;
   const haversine =
     latitudes + Math.cos(radians(from.latitude)) * Math.cos(radians(to.latitude)) * longitudes;
-  // Rounding can make the value for antipodal points greater than 1.
+  // For antipodal points, rounding can make the value greater than 1, for which asin is NaN.
   return 2 * earthRadiusKm * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 
@@ -39,7 +39,7 @@ function checkCoordinates(name: string, { latitude, longitude }: Coordinates): v
 }
 
 /**
- * The distance from a place to a branch in kilometres; null if it has no location on the earth.
+ * The distance from a place to a branch in kilometres; null if the branch has no location on the earth.
  * Errors: BANK_BAD_RESPONSE if its location breaks the contract.
  */
 function distanceOf({ location }: Branch, from: Coordinates): number | null {
@@ -64,7 +64,7 @@ const NearInput = builder.inputType('NearInput', {
 });
 
 const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'Selects branches; the bank searches.',
+  description: 'A filter on branches, which the bank applies.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id to look for.' }),
     name: t.string({ description: 'The name to look for.' }),
@@ -79,7 +79,7 @@ export const branchSearch = builder.args((t) => ({
     description: 'The nearest first, and only those within the radius, if there is one.',
   }),
   search: t.string({
-    description: 'Only those with this text in the name, in any case, with any accents.',
+    description: 'Only those with this text in the name; case and accents make no difference.',
   }),
 }));
 
@@ -90,8 +90,8 @@ export const branchQueryOf = ({ filter }: BranchSearch): BranchQuery | null =>
   filter ? omitNullish({ id: filter.id, name: filter.name }) : null;
 
 /**
- * Creates the function that searches the bank's list; null if the list is used unchanged. An entry is not considered a match if a
- * value that the search examines breaks the contract.
+ * Creates the function that searches the bank's list; null if the list is used unchanged. An entry does not match if a value
+ * that the search examines breaks the contract.
  * Errors: BAD_USER_INPUT for an invalid place or radius, and for a text that is too long.
  */
 export function branchSelection({
@@ -119,7 +119,7 @@ function select(list: readonly Branch[], near: Near, text: string | null): Branc
     named
       .map((branch) => ({ branch, km: nullOnError(() => distanceOf(unwrap(branch), near)) ?? Infinity }))
       .filter(({ km }) => typeof radiusKm !== 'number' || km <= radiusKm)
-      // The difference between two branches without a location is NaN, which counts as 0.
+      // For two branches without a location, the difference is NaN, which counts as 0.
       .toSorted((one, other) => one.km - other.km)
       .map(({ branch }) => branch)
   );

@@ -3,7 +3,10 @@ import { Bank } from './bank.ts';
 import { branchSearch, distanceTo, findBranches } from './branch-search.ts';
 import { builder } from './builder.ts';
 
-/** Branches by bank and branch id. No operation reads a single branch: it is found in the list. Fields: contract/branch.ts. */
+/**
+ * Branches by bank and branch id. No operation reads a single branch: a branch is found in the list. Fields:
+ * contract/branch.ts.
+ */
 export const Branch = builder.bankRef(branch, {
   key: [Bank, 'branchId'],
   plural: 'branches',

@@ -11,7 +11,7 @@ export const builder = new SchemaBuilder<{
     DateTime: { Input: Date; Output: Date };
     Decimal: { Input: string; Output: string };
   };
-  /** bankql creates edges itself, so they are not null; only their nodes can fail. */
+  /** Edges are not null, because bankql creates them itself: only their nodes can fail. */
   DefaultEdgesNullability: { list: false; items: false };
   /** The fields of a connection in addition to Relay's. */
   Connection: {
@@ -29,13 +29,14 @@ export const builder = new SchemaBuilder<{
     cursorType: 'String',
     edgesFieldOptions: { nullable: { list: false, items: false } },
     clientMutationId: 'omit',
-    // Types that the Relay specification defines have no descriptions. Neither has an `input`, because its type explains it.
+    // Types that the Relay specification defines have no descriptions. The argument `input` has none either, because its
+    // type explains it.
     pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
     defaultEdgeTypeOptions: { description: 'An entry and its place in a list.' },
   },
 });
 
-/** Pothos' types with those of this schema. */
+/** The TypeScript types of this schema, in the form that Pothos' functions need. */
 export type Types = (typeof builder)['$inferSchemaTypes'];
 export type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;

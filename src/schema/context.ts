@@ -16,14 +16,17 @@ export interface ResolverContext {
 export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   readonly session: BankSession;
   readonly payments: PaymentService;
-  /** Reports the code of a failure that the answer contains as data, not in `errors`, to the log and the metrics. */
+  /**
+   * Reports a failure to the log and the metrics, by its code, if the answer contains it as data and not in
+   * `errors`.
+   */
   noteFailure(code: ErrorCode): void;
 }
 
-/** The part of the context that reads need. */
+/** What reads need of the context. */
 export interface ReadContext {
   readonly session: Pick<BankSession, 'loaders' | 'noteDrift'>;
-  /** The operation's filters, sorts and searches of lists. */
+  /** Runs the operation's filters, sorts and searches of lists. */
   readonly lists: ListWork;
   readonly defaults: Defaults;
   /** The caller. */
@@ -61,6 +64,9 @@ export function bankIdOr(defaults: Defaults, bankId: string | null | undefined):
 export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined): string =>
   viewId == null ? defaults.viewId : restId('viewId', viewId);
 
-/** The id that the configuration gives for this name, or undefined. Errors: BAD_USER_INPUT if no bank is configured. */
+/**
+ * The default id for an argument of this name; undefined if there is none. Errors: BAD_USER_INPUT if no bank is
+ * configured.
+ */
 export const defaultId = (name: string, defaults: Defaults): string | undefined =>
   name === 'bankId' ? bankIdOr(defaults, null) : name === 'viewId' ? defaults.viewId : undefined;

@@ -80,7 +80,7 @@ export function loadOtherAccounts(
 
 /** Selects the entries whose holder's name or IBAN contains a folded text. */
 function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
-  // A text of white space alone finds no IBAN: trimmed, it is empty, and every IBAN contains the empty text.
+  // A text of only white space must find no IBAN: trimmed, it is empty, and every IBAN contains the empty text.
   const iban = compactIban(text) || null;
   return ({ holder, IBAN }: { holder?: unknown; IBAN?: unknown }) =>
     (isObject(holder) && containsFolded(holder.name, text)) ||
@@ -88,9 +88,8 @@ function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
 }
 
 /**
- * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. A text that several counterparties
- * share identifies none of them: otherwise the wrong one could be paid.
- * Errors: NOT_FOUND.
+ * The counterparty whose id is this text; if there is none, the one whose IBAN it is; otherwise, the one whose number it is. A
+ * text that several counterparties share identifies none of them, because the wrong one could be paid. Errors: NOT_FOUND.
  */
 export function findOtherAccount(
   list: readonly OtherAccountRecord[],
@@ -129,7 +128,10 @@ type ByNumber = ReadonlyMap<unknown, readonly OtherAccountRecord[]>;
 
 const numbers = new WeakMap<object, { readonly byIban: ByNumber; readonly byNumber: ByNumber }>();
 
-/** The counterparties with an IBAN, or else with a number. A list is indexed once, however many links lead into it. */
+/**
+ * The counterparties whose IBAN is `name`; if there are none, those whose number is `name`. A list's index is built
+ * once.
+ */
 function withNumber(list: readonly OtherAccountRecord[], name: string): readonly OtherAccountRecord[] {
   const { byIban, byNumber } = getOrMake(numbers, list, () => ({
     byIban: Map.groupBy(list, ({ IBAN }) => typeof IBAN === 'string' && compactIban(IBAN)),
@@ -151,16 +153,17 @@ interface ReadOtherAccount extends ViewIds {
 }
 
 /**
- * The payee of a payment to this counterparty. The bank's interface does not say which values of a counterparty `to` takes. `to`
- * contains the id of an account and the code of a bank. So only the counterparty's `id` and its bank's code fit: an IBAN or a number
- * is no id, and `bank` may be a name. If one of the two is missing or ambiguous, the result is null: the money could go to somebody else.
+ * The payee of a payment to this counterparty. The bank's interface does not say which values of a counterparty belong into
+ * `to`, which contains the id of an account and the code of a bank. bankql uses only the counterparty's `id` and its bank's
+ * code: an IBAN or a number is not an id, and `bank` may be a name. If one of the two is missing or ambiguous, the result is
+ * null, because the money could go to somebody else.
  * Errors: BANK_BAD_RESPONSE; those of getOtherAccounts.
  */
 export function payeeOf(other: ReadOtherAccount, context: ReadContext): null | Promise<PayeeIds | null> {
   const accountId = unwrap(other.record.id);
   const bankId = bankCodeOf(other);
   if (!accountId || bankId === null || !isTaken(accountId) || !isTaken(bankId)) return null;
-  // The whole list is needed: a list that the bank has searched may lack another entry with this id.
+  // The whole list is needed, because a list that the bank has filtered may lack another entry with this id.
   return loadAll(other, context).then((list) => {
     const named = OtherAccount.entriesWith(list, { ...other, otherAccountId: accountId });
     const isSameBank = (record: OtherAccountRecord) =>
@@ -169,7 +172,10 @@ export function payeeOf(other: ReadOtherAccount, context: ReadContext): null | P
   });
 }
 
-/** The code of a counterparty's bank; null if the record names no bank, or two. Errors: BANK_BAD_RESPONSE. */
+/**
+ * The code of a counterparty's bank; null if the record names no bank or two different ones. Errors:
+ * BANK_BAD_RESPONSE.
+ */
 function bankCodeOf({ bankId, record }: ReadOtherAccount): string | null {
   const [bank, bic] = [unwrap(record.bank), unwrap(record.swift_bic)];
   if (!bic) return isCodeOf(bankId, bank) ? bankId : null;

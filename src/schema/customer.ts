@@ -17,7 +17,7 @@ builder.bankNode(Customer, {
     customerId: t.exposeID('customerId', { nullable: false, description: 'The customer id, from the path.' }),
     banks: t.links(Bank, {
       description: 'The banks that `bankIds` names.',
-      // An empty code names no bank.
+      // An empty code counts as absent.
       entries: ({ record }) => unwrap(record.bank_id)?.filter((code) => code !== ''),
     }),
     accounts: t.bankList(Account, {

@@ -11,7 +11,7 @@ import { calls } from './rest-extensions.ts';
 import { Transaction } from './transaction.ts';
 
 /**
- * The transactions of an account that bankql knows of. No bank operation lists transactions: these are the ones that
+ * The transactions of an account that bankql knows of. No bank operation lists transactions: bankql knows those that
  * transaction requests name, and those of the caller's own payments.
  */
 
@@ -32,7 +32,10 @@ interface Period {
 /** The maximum number of a caller's payments that are searched for payments of the account. */
 const maxPayments = 1000;
 
-/** Reading the bank's answer to a payment takes as long as examining this number of list entries. */
+/**
+ * The cost of reading the bank's answer to a payment, as the number of list entries that could be examined in
+ * the same time.
+ */
 const entriesPerAnswer = 5;
 
 /** The transactions of the caller's payments from an account. Errors: AnswerLimitError; those of PaymentService.search. */
@@ -48,8 +51,9 @@ async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promi
 }
 
 /**
- * All known transactions, each once, newest first; transactions of unknown time come last. Banks append to their lists: of two
- * transactions with the same time, the one that is named last is newer. A request that cannot be read names none.
+ * All known transactions, each once, newest first; transactions of unknown time come last. Of two transactions with the same
+ * time, the one that is named last is newer, because banks append to their lists. A request that cannot be read names no
+ * transaction.
  */
 function collect(
   requests: readonly TransactionRequest[],
@@ -63,17 +67,18 @@ function collect(
     return (transactionIdsOf(request) ?? []).map((transactionId) => ({ transactionId, at }));
   });
   const lastFirst = named.toReversed();
-  // If several entries have one id, one of the caller's payments is used; without any, the request that named the id first.
+  // If several entries have the same id, one of the caller's payments is used; if none of them is a payment, the first
+  // request.
   const known = new Map([...lastFirst, ...paid].map((entry) => [entry.transactionId, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
-  // NaN is neither before nor after any time.
+  // An unknown time is NaN, which is neither before nor after any time.
   const isIn = ({ at }: KnownTransaction) =>
     (!since || (at ?? NaN) >= since.getTime()) && (!until || (at ?? NaN) < until.getTime());
   return (
     [...paid, ...lastFirst]
       .filter((entry) => known.get(entry.transactionId) === entry)
       .filter(isIn)
-      // The difference between two unknown times is NaN, which counts as 0.
+      // For two unknown times, the difference is NaN, which counts as 0.
       .toSorted((one, other) => timeOf(other) - timeOf(one))
   );
 }
@@ -88,16 +93,16 @@ async function loadKnown(account: ViewIds, period: Period, context: Context) {
 builder.objectField(Account, 'knownTransactions', (t) =>
   t.bankList(Transaction, {
     description:
-      "The transactions that its transaction requests and the caller's own payments name, newest first; others are missing, since the bank lists none.",
+      "The transactions that the account's transaction requests and the caller's own payments name, newest first; the bank lists no others.",
     extensions: calls(getTransactionsRequest, getTransaction),
     args: {
       since: t.arg({
         type: 'DateTime',
-        description: 'Only those of payments and requests of this time or later.',
+        description: 'Only transactions of payments and requests at this time or later.',
       }),
       until: t.arg({
         type: 'DateTime',
-        description: 'Only those of payments and requests before this time.',
+        description: 'Only transactions of payments and requests before this time.',
       }),
     },
     load: loadKnown,

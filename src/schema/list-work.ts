@@ -8,13 +8,15 @@ interface ListWorkOptions extends SlicedOperation {
 
 const sources = new WeakMap<object, object>();
 
-/** The bank's list from which a list was selected. It decides, for both lists, whether an id or the content identifies an entry. */
+/**
+ * The bank's list from which a list was selected. Whether an id or the content identifies an entry depends on this list, in
+ * both.
+ */
 export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 /**
- * Work over whole lists that adds few values to the answer: filters, sorts, searches. Each is done once in an operation for the
- * same list and name, is charged to the operation's budget by the number of entries, and is done when there is time
- * (slices.ts).
+ * Work over whole lists that adds few values to the answer: filters, sorts, searches. Each work is done once in an operation
+ * for the same list and name, in slices of time (slices.ts), and charged to the operation's budget by the number of entries.
  */
 export class ListWork {
   readonly #operation: ListWorkOptions;
@@ -32,7 +34,10 @@ export class ListWork {
     return this.shared(list, name, () => this.run(list.length, work));
   }
 
-  /** Selects entries of the bank's list by work that `name` identifies. An entry is identified as in the bank's list. */
+  /**
+   * Selects entries of the bank's list by the work that `name` identifies. The selected entries keep the identities that
+   * they have in the bank's list.
+   */
   select<Item>(list: readonly Item[], name: readonly unknown[], work: () => Item[]): Promise<Item[]> {
     return this.once(list, JSON.stringify(name), () => {
       const selected = work();
@@ -47,7 +52,7 @@ export class ListWork {
     return slices.run(this.#operation, work);
   }
 
-  /** Like `once`, for work on an object instead of a list: the work charges the budget itself. `source` is the object. */
+  /** Like `once`, for work on the object `source` instead of a list. The work has to charge the budget itself. */
   shared<Result>(source: object, name: string, work: () => Promise<Result>): Promise<Result> {
     const results = getOrMake(this.#results, source, () => new Map());
     // The name contains the kind of work, so the result has the right type.

@@ -29,7 +29,7 @@ builder.relayMutationField(
     },
   },
   {
-    description: 'The message that was left, as far as the bank shows it.',
+    description: 'The message that was left, if the bank shows it.',
     outputFields: (t) => ({
       message: t.link(Message, {
         description: 'The message; null if the bank answered without it.',

@@ -1,7 +1,10 @@
 import { metadataEntry, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
 
-/** Metadata entries, identified by the query of their set, and by their id or their content. Fields: contract/metadata.ts. */
+/**
+ * Metadata entries, identified by the query of their set together with their id or their content. Fields:
+ * contract/metadata.ts.
+ */
 const Metadata = builder.bankRef(metadataEntry, {
   // A set of entries is identified by the query that returns it.
   key: [{ name: 'query', schema: metadataQuery }, 'metadataId'],

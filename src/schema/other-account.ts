@@ -12,8 +12,8 @@ import { Payee } from './payee.ts';
 import { calls } from './rest-extensions.ts';
 
 /**
- * Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. Fields:
- * contract/other-account.ts.
+ * Counterparties by account, view and id. No operation reads a single counterparty: it is looked up in the
+ * list. Fields: contract/other-account.ts.
  */
 export const OtherAccount = builder.bankRef(otherAccount, {
   key: [Account, 'otherAccountId'],
@@ -23,7 +23,7 @@ export const OtherAccount = builder.bankRef(otherAccount, {
 });
 
 builder.bankNode(OtherAccount, {
-  through: 'that it is a counterparty of',
+  through: 'whose counterparty it is',
   omit: ['version'],
   fields: (t) => ({
     linkedAccount: t.link(Account, {
@@ -38,7 +38,8 @@ builder.bankNode(OtherAccount, {
     }),
     payee: t.field({
       type: Payee,
-      description: 'For `to` of a payment; null if the bank does not identify the account.',
+      description:
+        "The value for `to` of a payment; null if the bank does not identify the counterparty's account.",
       extensions: calls(getOtherAccounts),
       resolve: (other, _args, { bankql }) => payeeOf(other, bankql),
     }),

@@ -4,8 +4,8 @@ import { restId } from './plugin/global-id.ts';
 import { toBody } from './request-body.ts';
 
 /**
- * The account to pay. An app passes a `Payee` back as a `PayeeInput` without choosing anything: a wrong choice would pay somebody
- * else.
+ * The account to pay. An app passes a `Payee` back unchanged as a `PayeeInput`. It chooses nothing, because a wrong choice
+ * would pay somebody else.
  */
 
 const accountIdDescription = "The account's id at its bank.";
@@ -24,7 +24,7 @@ export const PayeeInput = builder.inputType('PayeeInput', {
   description: 'Whom to pay: the `payee` of a counterparty, or an account by its ids.',
   fields: (t) => ({
     accountId: t.id({ required: true, description: accountIdDescription }),
-    bankId: t.id({ description: "The bank's code; the bank decides if it is left out." }),
+    bankId: t.id({ description: "The bank's code; if it is left out, the bank chooses." }),
   }),
 });
 

@@ -16,7 +16,10 @@ const maxPage = 100;
 const defaultPage = 20;
 const maxCount = 1000;
 
-/** Reading a payment record (20 microseconds) takes as long as examining this number of list entries. */
+/**
+ * The cost of reading a payment record (20 microseconds), as the number of list entries that could be
+ * examined in the same time.
+ */
 const entriesPerRecord = 20;
 
 const args = builder.args((t) => ({
@@ -24,10 +27,10 @@ const args = builder.args((t) => ({
   accountId: t.id({ description: 'Only payments from or to this account.' }),
   since: t.field({ type: 'DateTime', description: 'Only payments that began at this time or later.' }),
   first: t.int({
-    description: `At most so many of the newest, from 1 to ${maxPage}; by default ${defaultPage}.`,
+    description: `The maximum number, from the newest on: 1 to ${maxPage}, by default ${defaultPage}.`,
   }),
   after: t.string({ description: 'Only payments after this cursor: older ones.' }),
-  last: t.int({ description: `At most so many of the oldest, from 1 to ${maxPage}.` }),
+  last: t.int({ description: `The maximum number, from the oldest on: 1 to ${maxPage}.` }),
   before: t.string({ description: 'Only payments before this cursor: newer ones.' }),
 }));
 
@@ -75,7 +78,7 @@ async function pageOf(
     since: since?.getTime(),
   };
   const [start, end] = isBackward ? [before, after] : [after, before];
-  // One more entry shows whether there is a further page.
+  // One entry more than the page has shows whether there is a further page.
   const found = await searchPayments(
     { ...filter, newestFirst: !isBackward, after: start },
     size + 1,
@@ -115,14 +118,14 @@ export const searchPayments = (
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
-    // Waits for a slice of time before the search, because records that wait after it would fill the memory.
+    // The wait for a slice of time is before the search: after it, waiting records would fill the memory.
     context.lists.run(1, () =>
       context.payments.search(context.credentials, {
         newestFirst: true,
         ...query,
         limit,
         onPage(records, characters) {
-          // If there is not enough memory for the records, the operation ends: its next work fails.
+          // If there is not enough memory for the records, this ends the operation: its next work fails.
           context.keep(characters);
           context.lists.charge(records * entriesPerRecord);
         },
@@ -151,7 +154,7 @@ const PaymentConnection = builder.connectionObject({
 builder.queryField('payments', (t) =>
   t.field({
     type: PaymentConnection,
-    description: "The caller's payments, newest first, also those whose key was lost.",
+    description: "The caller's payments, newest first, including those whose key the app has lost.",
     args,
     resolve: (_root, args, { bankql }) => pageOf(args, bankql),
   }),

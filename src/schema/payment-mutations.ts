@@ -26,14 +26,14 @@ const paymentFields = (t: InputFields) => ({
   to: t.field({
     type: PayeeInput,
     required: true,
-    description: 'Who is paid; ids have up to 128 characters.',
+    description: 'The payee, whose ids have up to 128 characters.',
   }),
-  description: t.string({ description: 'What it is for, in up to 512 characters.' }),
-  challengeType: t.string({ description: 'How the customer confirms it.' }),
+  description: t.string({ description: 'The purpose of the payment, in up to 512 characters.' }),
+  challengeType: t.string({ description: 'How the customer confirms the payment.' }),
   idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
 });
 
-const valueDescription = 'How much, above zero; a currency of up to 16 characters.';
+const valueDescription = 'The amount, above zero, and its currency, of up to 16 characters.';
 
 const makeTransactionFields = (t: InputFields) => ({
   ...paymentFields(t),
@@ -116,17 +116,17 @@ async function paymentOf(
 ): Promise<PaymentRecord | null> {
   if (record !== null || trackId === null) return record;
   const found = await payments.find(credentials, idempotencyKey);
-  // If the key became free again, another payment may have it by now.
+  // If the key has become free again, another payment may have it by now.
   return found?.trackId === trackId ? found : null;
 }
 
 const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
-  description: 'The reason why a payment is not done, or not known to be.',
+  description: 'The reason why a payment is not done, or may not be done.',
   fields: (t) => ({
     code: t.field({
       type: ErrorCodeEnum,
       nullable: false,
-      description: 'The reason, which decides what to do.',
+      description: 'The reason, on which it depends what an app has to do.',
       resolve: ({ code }) => code,
     }),
     message: t.exposeString('message', {
@@ -148,7 +148,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
     trackId: t.id({
-      description: 'The Track-ID of the call; null if the bank did not read the payment.',
+      description: 'The Track-ID of the attempt; null if none began, or the bank refused it unread.',
       resolve: ({ extensions }) => extensions.trackId,
     }),
   }),
@@ -168,15 +168,15 @@ const payloadFields = (t: ObjectFields<PaymentPayload>) => ({
   userErrors: t.expose('userErrors', {
     type: [UserError],
     nullable: { list: false, items: false },
-    description: 'Why the payment is not done, or not known to be; empty if it is.',
+    description: 'Why the payment is not done, or may not be done; empty if it is done.',
   }),
 });
 
 /**
  * The payload of a payment. A failure is data if the document selects a field that shows it: `userErrors` shows every failure,
- * and `payment { state }` the failure of a payment with a record. A client that selects neither would take the payload for a
- * success.
- * Errors: otherwise those of `send`; CALL_BUDGET_EXCEEDED before it if the operation has made all its REST calls.
+ * and `payment { state }` the failure of a payment with a record. If a document selects neither, its client would take the
+ * payload for a success, so the failure is thrown. Errors: those of `send`, unless they are data; CALL_BUDGET_EXCEEDED if the
+ * operation has made all its REST calls.
  */
 async function payloadOf(
   operation: PaymentOperation,
@@ -257,7 +257,7 @@ builder.relayMutationField(
       transactionRequests: t.expose('transactionRequests', {
         type: [TransactionRequest],
         nullable: { list: true, items: true },
-        description: 'The requests that were made; null if the bank named none.',
+        description: "The requests that the bank's answer lists; null if it lists none.",
         extensions: { rest: { operations: [], member: 'transaction-requests' } },
       }),
     }),

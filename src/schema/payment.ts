@@ -35,9 +35,9 @@ const viewDescription = 'The view through which it is read; the configured one b
 export const PaymentState = builder.enumType('PaymentState', {
   description: 'The state of a payment.',
   values: {
-    PENDING: { description: 'Under way, or its end not yet recorded.' },
+    PENDING: { description: 'It is in progress, or its outcome is not recorded yet.' },
     DONE: { description: 'The bank confirmed it.' },
-    REJECTED: { description: 'The bank refused it; nothing was moved.' },
+    REJECTED: { description: 'The bank did not execute it; nothing was moved.' },
     UNKNOWN: { description: 'It may have been executed, and is never sent again: ask the bank.' },
   },
 });
@@ -53,19 +53,25 @@ export const ErrorCodeEnum = builder.enumType('ErrorCode', {
   ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
 });
 
-/** The account that pays. Errors: BAD_USER_INPUT if one of its ids cannot be a segment of a path. */
+/**
+ * The account that pays. Errors: BAD_USER_INPUT if the id of the account or of its bank cannot be a segment
+ * of a path.
+ */
 const payerOf = (payment: PaymentRecord, viewId: string | null | undefined, defaults: Defaults): ViewIds => ({
   bankId: validateId('bankId', payment.bankId),
   accountId: validateId('accountId', payment.accountId),
   viewId: viewIdOr(defaults, viewId),
 });
 
-/** `id` and `status` of the bank's answer, if it sent them as text: the specification does not define that body. */
+/**
+ * The id and the status in the bank's answer, as it is stored: the specification does not define that body. An integer is a text, as
+ * in all answers.
+ */
 export function receiptOf({ answer }: Pick<PaymentRecord, 'answer'>) {
   const body = answer === null ? null : parseExactJson(answer);
   const member = (name: string) => {
     const value = isObject(body) ? body[name] : null;
-    return typeof value === 'string' ? value : null;
+    return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
   };
   return { transactionId: member('id'), status: member('status') };
 }
@@ -85,12 +91,12 @@ PaymentObject.implement({
     }),
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
-      description: 'The idempotency key of the payment.',
+      description: 'The idempotency key of the payment; empty if its record has lost it.',
     }),
     state: t.expose('state', {
       type: PaymentState,
       nullable: false,
-      description: 'The state: under way, done, refused or unknown.',
+      description: 'The state: in progress, done, refused or unknown.',
     }),
     operation: t.exposeString('operation', {
       nullable: false,
@@ -116,7 +122,7 @@ PaymentObject.implement({
       },
     }),
     transaction: t.link(Transaction, {
-      description: 'The transaction; null if the bank named none.',
+      description: 'The transaction; null without a `transactionId`.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       ids: (payment, { viewId }, { defaults }) => {
         const { transactionId } = receiptOf(payment);
@@ -125,20 +131,20 @@ PaymentObject.implement({
     }),
     value: t.field({
       type: builder.bankObject(money),
-      description: 'What was to be moved; null if not named.',
+      description: 'The requested amount; null if the request named none.',
       resolve: ({ amount, currency }) => (amount === null && currency === null ? null : { amount, currency }),
     }),
     description: t.exposeString('description', {
-      description: 'What it is for, as it was asked for; null for none.',
+      description: 'The purpose in the request for the payment; null if there was none.',
     }),
     trackId: t.exposeID('trackId', {
       nullable: false,
-      description: "The Track-ID under which it was sent: the bank's operator can find it.",
+      description: "The Track-ID with which it was sent, by which the bank's operator can find it.",
     }),
     createdAt: t.field({
       type: 'DateTime',
       nullable: false,
-      description: 'When it was asked for.',
+      description: 'When the payment was requested.',
       resolve: ({ createdAt }) => new Date(createdAt),
     }),
     updatedAt: t.field({
@@ -148,16 +154,16 @@ PaymentObject.implement({
       resolve: ({ updatedAt }) => new Date(updatedAt),
     }),
     transactionId: t.id({
-      description: "The transaction's id in the bank's answer; null if it gave none.",
+      description: "The transaction's id in the bank's answer; null if none is found.",
       resolve: (payment) => receiptOf(payment).transactionId,
     }),
     status: t.string({
-      description: "The status in the bank's answer, in its words; null for none.",
+      description: "The status in the bank's answer, in its words; null if none is found.",
       resolve: (payment) => receiptOf(payment).status,
     }),
     failureCode: t.field({
       type: ErrorCodeEnum,
-      description: 'Why it failed or is unknown; null if it did not, or not yet.',
+      description: 'Why it failed or is unknown; null if it has not failed, or not yet.',
       resolve: (payment) => failureOf(payment).code,
     }),
     failureMessage: t.string({
@@ -171,7 +177,7 @@ builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
     description:
-      "The caller's payment with this key; null if there is no record, though it may have been sent: pay with no other key.",
+      "The caller's payment with this key; null if there is no record, but it may still have been sent, so do not pay with another key.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, { bankql: { payments, credentials } }: ResolverContext) =>
       payments.find(credentials, idempotencyKey),

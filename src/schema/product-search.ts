@@ -23,7 +23,7 @@ export async function loadAll(
 }
 
 const ProductFilter = builder.inputType('ProductFilter', {
-  description: 'Which products: the bank decides which of them an id finds.',
+  description: 'A filter on products: which of them an id finds depends on the bank.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id to look for.' }),
     name: t.string({ description: 'The name to look for.' }),
@@ -33,7 +33,7 @@ const ProductFilter = builder.inputType('ProductFilter', {
 export const productSearch = builder.args((t) => ({
   filter: t.field({
     type: ProductFilter,
-    description: 'Those with this id, or this id and name; all by default.',
+    description: 'Only products with this id, or with this id and this name; by default all.',
   }),
 }));
 

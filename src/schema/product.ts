@@ -4,8 +4,8 @@ import { builder } from './builder.ts';
 import { findProducts, loadAll, productSearch } from './product-search.ts';
 
 /**
- * Products by bank and product id. One without an id of its own is looked up in the list of all products. Fields:
- * contract/product.ts.
+ * Products by bank and product id. A product without an id of its own is looked up in the list of all products.
+ * Fields: contract/product.ts.
  */
 export const Product = builder.bankRef(product, {
   key: [Bank, 'productId'],

@@ -22,7 +22,7 @@ export type Ids = Readonly<Record<string, string>>;
 
 /** The result of a write: the ids of the record, and the record if the bank's answer shows it. */
 export interface Written {
-  /** Null if the bank's answer does not show the record, and no id is known with which to read it. */
+  /** Null if the bank's answer does not show the record, and the record cannot be read because its id is unknown. */
   readonly ids: object | null;
   readonly record: unknown;
   readonly trackId: string;
@@ -44,14 +44,14 @@ interface RecordUpdate {
  * Errors: those of the read and of the write, and the following, after which nothing was written.
  * - BAD_USER_INPUT if nothing is to be changed, or a member that the bank requires would be missing.
  * - CONFLICT if the record does not have the version `ifVersion`.
- * - BANK_BAD_RESPONSE if any value of the record breaks the contract, because the body would lose this value; also if the record has
- *   another id than the requested one.
+ * - BANK_BAD_RESPONSE if any value of the record breaks the contract, because the body would lose this value, or if the record
+ *   has another id than the requested one.
  */
 export async function updateRecord({ session, ...context }: Context, update: RecordUpdate): Promise<Written> {
   const { ref, write, ids, input } = update;
   if (changesNothing(input.changes))
     throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
-  /** The values that the answer to the write must contain. */
+  /** The members that the answer to the write must contain, for the record to be shown from it. */
   let known: object = {};
   // TypeScript cannot infer the ids and the body of an unknown operation.
   const path = ids as OwnIds<WriteOperation>;
@@ -68,7 +68,10 @@ export async function updateRecord({ session, ...context }: Context, update: Rec
   return { ids, record: isShown ? shown : null, trackId };
 }
 
-/** Errors: those of the read; BANK_BAD_RESPONSE if the list has several with this id: the first of them may be the wrong one. */
+/**
+ * Errors: those of the read; BANK_BAD_RESPONSE if several records of the list have this id, because the first may be the wrong
+ *         one.
+ */
 async function readRecord({ ref, ids }: RecordUpdate, context: ReadContext): Promise<Values> {
   const { operation } = ref;
   const answer = await ref.load(ids, context);
@@ -85,7 +88,7 @@ async function readRecord({ ref, ids }: RecordUpdate, context: ReadContext): Pro
 const queueKey = (write: Operation, { viewId, TYPE, ...ids }: Ids): string =>
   JSON.stringify([write.id, ...Object.values(ids)]);
 
-/** The id of a record, if it is another one than the requested; otherwise null. */
+/** The id of a record, if it is not the requested one; otherwise null. */
 function otherId(record: Values, { ref, ids }: RecordUpdate): string | null {
   const own = ownIdIn(ref.shape);
   const id = own && record[own.rest];
@@ -94,9 +97,9 @@ function otherId(record: Values, { ref, ids }: RecordUpdate): string | null {
 
 /**
  * Refuses a record that must not be written back. Some banks accept other ids in paths: a read shows such a record under the
- * requested id, but a write would contain its own id. An answer may also be no record at all, because all members are optional:
- * it may be an error with status 200.
- * Errors: BANK_BAD_RESPONSE, also if any part of the record breaks the contract.
+ * requested id, but a write would contain the record's own id. And because all members are optional, an answer may be no record
+ * at all, but an error with status 200.
+ * Errors: BANK_BAD_RESPONSE for such a record, and if any part of the record breaks the contract.
  */
 function checkRecord(record: Values, update: RecordUpdate): void {
   const { ref, write } = update;
@@ -137,7 +140,7 @@ function checkVersion(record: Values, { ref, write, input: { ifVersion } }: Reco
   );
 }
 
-/** BAD_USER_INPUT for a member that the write requires, and that neither the changes nor the record have. */
+/** The error BAD_USER_INPUT for a member that the write requires, but neither the changes nor the record contain. */
 function missing(path: string, { ref, write, input }: RecordUpdate): BankqlError {
   const cleared = clearedBy(ref.shape, input.changes, path.split('.'));
   if (cleared === null)
@@ -151,7 +154,7 @@ function missing(path: string, { ref, write, input }: RecordUpdate): BankqlError
   );
 }
 
-/** The members of a record that no request may contain. */
+/** Those members of a record that no request may contain. */
 const readOnlyMembers = ({ shape }: AnyBankRef, record: Values): object =>
   Object.fromEntries(
     recordFields(shape).flatMap(({ rest, readOnly }) => (readOnly ? [[rest, record[rest]]] : [])),

@@ -8,8 +8,8 @@ import { listOf } from './plugin/fields.ts';
 const versions = new WeakMap<object, string>();
 
 /**
- * A fingerprint of a record as it was read, which is computed once. Two records have the same fingerprint if all members of the shape
- * are equal, in any order. A null counts as absent. Other members do not count.
+ * A fingerprint of a record as it was read; it is computed once. Two records have the same fingerprint if all members of the
+ * shape are equal, in any order. A null counts as absent. Members that are not in the shape do not count.
  * Errors: BANK_BAD_RESPONSE if any part of the record breaks the contract.
  */
 export const versionOf = (shape: z.ZodObject, record: object): string =>
@@ -20,7 +20,7 @@ export const versionOf = (shape: z.ZodObject, record: object): string =>
     return hash([JSON.stringify(members, (_key, value) => value ?? undefined)]);
   });
 
-/** The record with a list wherever the bank wrote the only entry of a list instead of the list. */
+/** The record, with a list wherever the bank wrote the list's only entry instead. */
 const withLists = (shape: z.ZodObject, record: object): object => ({
   ...record,
   ...Object.fromEntries(

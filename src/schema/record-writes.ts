@@ -28,13 +28,13 @@ interface Put<T extends BankTypes, Write extends WriteOperation> extends Mutatio
   readonly names?: readonly string[];
   /** Converts the body of the input to that of the request; by default they are the same. */
   readonly body?: (body: Body<Write>, ids: Ids) => Body<Write>;
-  /** The ids of the written record, if the path has others; null if they are unknown. */
+  /** Finds the ids of the written record, if the path does not have them; null if they are unknown. */
   readonly written?: (ids: Ids, answer: T['Item'] | null, body: Body<Write>) => object | null;
 }
 
 interface Update<T extends BankTypes, Write extends WriteOperation> extends Mutation {
   readonly description?: string;
-  /** The part of the record that can be changed; by default the whole record. */
+  /** The member to which changes are limited; by default, the whole record can be changed. */
   readonly part?: string;
   /** Makes the body's changes, given the input's changes and the record that was read. Errors: BAD_USER_INPUT. */
   readonly changes?: (
@@ -63,7 +63,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
   const one = `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
   const { name: updateName = `update${typeName}`, part } = update;
   const changed = part === undefined ? shape : (recordField(shape, part).type as z.ZodObject);
-  // If the path has no view, the answer may show values that the view hides.
+  // If the path has no view, the record is read again: the answer may show values that the view hides.
   const hidesAnswer = names.includes('viewId') && !write.path.includes('{VIEW_ID}');
 
   defineWrite(ref, {
@@ -81,7 +81,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
           description: 'A whole record: what is left out is lost.',
         }),
         required: true,
-        description: 'The record as it is to be: what it leaves out is lost.',
+        description: 'The whole new record: what it leaves out is lost.',
       }),
     }),
     async resolve(ids, input, { session }) {
@@ -101,7 +101,7 @@ export function defineWrites<T extends BankTypes & { Item: object }, Write exten
     description: `Changes a part of ${one}.`,
     ...update,
     inputDescription: `The ${noun} to ${/^[a-z]+/.exec(updateName)}, and how.`,
-    viewDescription: 'A view that shows all of the record, or hidden fields are lost.',
+    viewDescription: 'The view, which must show the whole record: fields that it hides would be lost.',
     operations: [ref.operation, write],
     inputFields: (t) => ({
       changes: t.field({

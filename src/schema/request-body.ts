@@ -8,15 +8,18 @@ import { notGlobalId } from './plugin/global-id.ts';
 
 /**
  * Makes REST bodies from the inputs of records (plugin/fields.ts).
- * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, or a list of more or fewer than one entry where the
- * bank takes one.
+ * Errors: BAD_USER_INPUT for a global id in place of an id of the bank, or for a list without exactly one entry where the bank
+ *         takes one entry.
  */
 
-/** The body of an input: an explicit null counts as an absent member. `path` leads to the input in messages, such as `to.`. */
+/**
+ * The body of an input: an explicit null counts as an absent member. `path` is the prefix of members' names in messages, such
+ * as `to.`.
+ */
 export const toBody = <T extends z.ZodObject>(record: T, input: Values, path = ''): Body<T> =>
   membersOf(record, input, path, false) as Body<T>;
 
-/** The changes of a body that an input's `changes` make: undefined keeps a member, null clears it. */
+/** Converts an input's `changes` to changes of a body: undefined keeps a member, null clears it. */
 export const toChanges = <T extends z.ZodObject>(record: T, changes: Values): Changes<Body<T>> =>
   membersOf(record, changes, 'changes.', true) as Changes<Body<T>>;
 
@@ -44,7 +47,7 @@ function restValue(field: Field, value: unknown, name: string, isChange: boolean
   return value;
 }
 
-/** The text for a list. Errors: BAD_USER_INPUT for an entry that would be read as none, or as several. */
+/** The text for a list. Errors: BAD_USER_INPUT for an entry that would be read back as no entry or as several. */
 function textOfParts(entries: readonly string[], name: string): string {
   if (entries.some((entry) => entry.trim() === '' || entry.includes(',')))
     throw badUserInput(`An entry of ${name} cannot be empty or contain a comma.`, name);
@@ -59,8 +62,8 @@ function onlyEntry(value: unknown, name: string): string {
 }
 
 /**
- * Finds out whether the changes clear a member of the body, which is given by its path in REST. Returns the path in the changes
- * that is null, such as `balance.amount`; null if the changes do not clear the member.
+ * Finds out whether the changes clear a member of the body, given by its path in REST. Returns the path of the null in the
+ * changes, such as `balance.amount`; null if the changes do not clear the member.
  */
 export function clearedBy(
   record: z.ZodObject,
@@ -76,7 +79,7 @@ export function clearedBy(
   return path && `${name}.${path}`;
 }
 
-/** The members of an input that are present: an explicit null counts as absent. */
+/** The present members of an input: an explicit null counts as absent. */
 export function omitNullish<T extends object>(input: T) {
   const present: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) if (value != null) present[name] = value;

@@ -72,7 +72,10 @@ export function transactionIdsOnPage(
   return ids?.slice(start, typeof first === 'number' ? start + first : undefined);
 }
 
-/** The ids in `transaction_ids`, each once, because an id is also the cursor of a page. Errors: BANK_BAD_RESPONSE if it is not text. */
+/**
+ * The ids in `transaction_ids`. Repeated ids are dropped, because an id is also the cursor of a page. Errors: BANK_BAD_RESPONSE
+ * if it is not text.
+ */
 export function transactionIdsOf({ transaction_ids }: RequestRecord): readonly string[] | undefined {
   const ids = unwrap(transaction_ids)?.split(/[\s,]+/, maxListLength + 1);
   if (ids !== undefined && ids.length > maxListLength)

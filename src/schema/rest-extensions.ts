@@ -12,11 +12,11 @@ import { operations } from '../contract/operations.ts';
 import { metaOf, recordFields } from '../contract/record.ts';
 
 /**
- * The description of a field in REST: its extension `rest`, which docs/rest-developers.md and GraphiQL's panel show. It is
- * derived from the contract and from the field's type. If a field differs from that, its own `extensions` contain it.
+ * A field's extension `rest`: what the field is in REST. docs/rest-developers.md and GraphiQL's panel show it. It is
+ * derived from the contract and the field's type; the field's own `extensions` contain what differs from this.
  */
 interface RestExtension {
-  /** The bank operations that the field itself may call. If there are none, it costs no call. */
+  /** The bank operations that the field itself may call. If there are none, the field costs no call. */
   readonly operations: readonly string[];
   /** The member of the bank's JSON that the field shows, such as `swift_bic`. */
   readonly member?: string | undefined;
@@ -38,7 +38,7 @@ export const fieldsInRest = (
 /** Whether a type belongs to a page of a list: its fields make no calls of their own, because the list's field has read the entries. */
 const isPage = ({ name }: GraphQLNamedType): boolean => /(Connection|Edge|PageInfo)$/.test(name);
 
-/** The extensions of a field whose operations do not follow from its type. */
+/** Makes the extensions of a field whose operations do not follow from its type. */
 export const calls = (...of: readonly Operation[]) => ({ rest: { operations: of.map(({ id }) => id) } });
 
 /** Adds the extensions that follow from the contract to all fields. */
@@ -69,7 +69,7 @@ function memberOf({ name }: GraphQLNamedType, field: Field): string | undefined 
   return shape && recordFields(shape).find((one) => [one.name, one.also?.name].includes(field.name))?.rest;
 }
 
-/** The operations that read the records to which a field leads: one of them, or their list. */
+/** The operations that read the records to which a field leads: one record, or a list. */
 function operationsOf(field: Field, schema: GraphQLSchema): readonly string[] {
   const type = getNamedType(field.type);
   const possible = isInterfaceType(type) ? schema.getPossibleTypes(type) : [type];
@@ -85,7 +85,7 @@ function readsOf(type: GraphQLNamedType, field: Field, schema: GraphQLSchema): r
   const lists = reads.filter(({ envelope }) => envelope !== null);
   const [first, second] = entry === type ? [singles, lists] : [lists, singles];
   const found = first.length > 0 ? first : second;
-  // If a GET reads the whole list, the POST is used only with a filter.
+  // The POST is left out if a GET reads the whole list, because it is used only with a filter.
   const [whole, query] = ['GET', 'POST'].map((method) => found.filter((row) => row.method === method));
   const isFiltered = whole?.length === 0 || field.args.some(({ name }) => name === 'filter');
   return [...(whole ?? []), ...((isFiltered && query) || [])].map(({ id }) => id);

@@ -5,7 +5,7 @@ import { dateTimeForms, parseDateTime } from './date-time.ts';
 
 /** The scalars: exact decimals, and points in time next to the bank's texts. */
 
-/** The error for an invalid value. `node` is a literal, whose position is in the error. */
+/** The error for an invalid value. `node`: the literal with the value, whose position the error contains. */
 const refuse = (message: string, node?: ValueNode) =>
   new GraphQLError(message, { nodes: node ?? null, extensions: { code: 'BAD_USER_INPUT' } });
 

@@ -8,8 +8,8 @@ import { findRequests, idPage, requestSearch, transactionIdsOnPage } from './req
 import { Transaction } from './transaction.ts';
 
 /**
- * Transaction requests by account, view and `resource_url`. No operation reads a single one: it is looked up in the list. Fields:
- * contract/transaction-request.ts.
+ * Transaction requests by account, view and `resource_url`. No operation reads a single request: it is looked up in the list.
+ * Fields: contract/transaction-request.ts.
  */
 export const TransactionRequest = builder.bankRef(transactionRequest, {
   key: [Account, 'resourceUrl'],
@@ -25,7 +25,7 @@ builder.bankNode(TransactionRequest, {
     from: t.field({
       type: AccountRef,
       description: 'The account that pays; null if the bank does not say.',
-      // Without the payer's id, `counterparty` is null, because the payer is not its own counterparty.
+      // `accountId` is left out so that `counterparty` is null, because the payer is not its own counterparty.
       resolve: ({ record: { from }, bankId, viewId }) => from && { record: unwrap(from), bankId, viewId },
     }),
     to: t.field({

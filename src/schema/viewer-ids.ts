@@ -34,9 +34,8 @@ const notConfigured = (variable: string) =>
   badUserInput(`This server does not know who is logged in: its operator says how with ${variable}.`);
 
 /**
- * The viewer at the customer's bank, if this customer is the viewer.
- * Errors: as viewerOf; BAD_USER_INPUT for another customer, because the bank's interface has no more data about other
- * customers.
+ * The viewer at the customer's bank, if this customer is the viewer. Errors: those of viewerOf; BAD_USER_INPUT for
+ * any other customer, because the bank's interface has such data only about the caller.
  */
 export function viewerWhoIs(customer: CustomerIds, _args: object, context: ReadContext): Viewer {
   const viewer = viewerOf(context, customer.bankId);

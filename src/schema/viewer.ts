@@ -5,7 +5,7 @@ import { Message } from './message.ts';
 import { type Viewer, viewerOf } from './viewer-ids.ts';
 
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
-  description: 'The logged-in customer, with whom an app without any ids starts.',
+  description: 'The logged-in customer: the start for an app that has no ids yet.',
   fields: (t) => ({
     id: t.globalId({
       description: 'Unique to the login and the bank, for caches: `node` cannot read it.',

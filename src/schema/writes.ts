@@ -23,7 +23,10 @@ import { Transaction } from './transaction.ts';
 /** The members of the metadata have the same names in REST. */
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 
-/** Each call makes the `put…` and the `update…` mutation of a record that the bank allows to be written, with its special rules. */
+/**
+ * Each call makes the mutations `put…` and `update…` of a record that the bank allows to be written, with the record's special
+ * rules.
+ */
 
 defineWrites(Branch, putBranchID);
 
@@ -33,7 +36,7 @@ defineWrites(Product, putProduct, {
   put: {
     // The path contains only the bank: the product's id is in the answer or in the body.
     names: ['bankId'],
-    // The bank's PUT takes one bank, and not a list (`isOnlyEntry`).
+    // The body of the bank's PUT contains a single bank, and not a list (`isOnlyEntry`).
     body: (body, { bankId }) => Object.assign({ bank_id: bankId }, body),
     written: ({ bankId }, answer, body) => {
       const productId = itemId(answer ?? {}) ?? body.id ?? null;
@@ -56,7 +59,7 @@ defineWrites(Product, putProduct, {
 defineWrites(Account, putAccountID, {
   update: {
     description:
-      'Changes a part of an account, and writes the balance back as it was read: a payment in between is not seen.',
+      'Changes a part of an account, and writes the balance back as it was read, even if a payment has changed it in between.',
     // An account without an amount was read through a view that hides it; a PUT without an amount may set the balance to zero.
     changes(changes, read) {
       const { balance } = changes;
@@ -110,8 +113,8 @@ defineWrites(Transaction, putTransactions, {
 type MetadataChanges = Changes<Body<typeof transactionMetadata>>;
 
 /**
- * The path's {TYPE}: the given one, or the name of the one changed member.
- * Errors: BAD_USER_INPUT if several members are changed.
+ * The path's {TYPE}: the given type, or the name of the only changed member. Errors: BAD_USER_INPUT if
+ * several members are changed.
  */
 function metadataTypeOf({ metadataType, changes }: Readonly<Record<string, unknown>>): string {
   if (metadataType != null) return restId('metadataType', String(metadataType));
@@ -123,7 +126,10 @@ function metadataTypeOf({ metadataType, changes }: Readonly<Record<string, unkno
   );
 }
 
-/** The changes of the metadata; null if no metadata would be left. `comments` is required with any other member. */
+/**
+ * The changes of the metadata; null if no metadata would be left. If there is any other member, `comments` is
+ * required.
+ */
 function metadataChanges(
   metadata: TransactionRecord['metadata'],
   changes: MetadataChanges,

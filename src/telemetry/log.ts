@@ -6,7 +6,7 @@ import { currentActivity, currentRequestId, currentSecrets } from '../http/reque
 /** The log levels of pino. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** The addition to a line that belongs to no request, or that already names its request. */
+/** What is added to a line that belongs to no request, or that already names its request: nothing. */
 const nothing = {};
 
 /**
@@ -75,6 +75,6 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
   };
 }
 
-/** Redacts a longer part of the text than is shown, because redaction makes it shorter. */
+/** More of the text is redacted than is shown, because redaction makes the text shorter. */
 const withoutSecrets = (text: string, secrets: readonly string[]): string =>
   shorten(redact(text, secrets, 20 * maxMessageLength), maxMessageLength);

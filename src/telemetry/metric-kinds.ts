@@ -44,8 +44,8 @@ export function metricsIn(registry: Registry) {
 
   return {
     /**
-     * A counter starts at 0 for each known value of its labels: Prometheus' `increase` does not count the first event of a new
-     * series.
+     * A counter starts at 0 for each known value of its labels, because Prometheus' `increase` does not count the event that
+     * creates a series.
      */
     counter<Label extends string = never>(
       name: string,

@@ -26,8 +26,8 @@ const idsOf = (kind: Operation['kind']) =>
   Object.values(operations).flatMap((operation) => (operation.kind === kind ? [operation.id] : []));
 
 /**
- * The maximum number of different answers to payments that are logged because bankql does not understand them. Also the maximum
- * number of their codes that become a label.
+ * The maximum number of different answers to payments that are logged as not understood, and of different codes in them that
+ * become a label.
  */
 const maxUnknownAnswers = 100;
 
@@ -47,7 +47,7 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
-  // The maximum over all workers is shown, because an average would hide a slow worker.
+  // Of all workers, the maximum is shown, because an average would hide a slow worker.
   for (const metric of registry.getMetricsAsArray())
     if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 
@@ -155,14 +155,14 @@ export function createTelemetry(
           milliseconds / 1000,
         );
       const activity = currentActivity();
-      // These calls were refused before they had a connection, so they were not sent.
+      // Calls that were refused before they had a connection are left out, because they were not sent.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
       if (areMetricsRead) shared.inc({ bank_operation: operation, how });
     },
-    /** A drift is counted each time, and logged once. */
+    /** Each drift is counted; the same drift is logged once. */
     onDrift(drift: Drift) {
       const { operation, field } = drift;
       drifts.inc({ bank_operation: operation, field });
@@ -185,7 +185,10 @@ export function createTelemetry(
       const shape = JSON.stringify([operation, status, names, text]).replaceAll(/\d+/g, '0');
       if (unknownShapes.has(shape) || unknownShapes.size >= maxUnknownAnswers) return;
       unknownShapes.add(shape);
-      logger.warn(answer, "the bank's answer to a payment is not known: the payment is UNKNOWN");
+      logger.warn(
+        answer,
+        "bankql does not understand the bank's answer to a payment: the payment is UNKNOWN",
+      );
     },
     onUnreadable(answer: UnreadableAnswer) {
       unreadable.inc({ bank_operation: answer.operation });
@@ -267,7 +270,7 @@ export function createTelemetry(
         '1 if payments can be recorded, 0 if they are refused because they cannot.',
         async () => {
           await recentCounts();
-          // A loss of records may be noticed at a new connection, without a call of the store.
+          // `loss` counts too: a new connection may notice a loss of records, without a call of the store.
           return isStoreAway || store.loss !== null ? 0 : 1;
         },
         [],
@@ -310,11 +313,11 @@ export function createTelemetry(
   };
 }
 
-/** Codes whose messages may repeat parts of the request. */
+/** Codes whose messages are not logged, because they may repeat parts of the request. */
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 
 /**
- * Logs one line for each payment that was requested and not accepted, with the reason, in the bank's words if the bank gave one.
+ * Logs one line for each payment that was requested and not accepted. It has the reason, in the bank's words if there are any.
  * `payment` is the record's id, for `payments list --id`.
  */
 function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
@@ -333,8 +336,8 @@ function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedP
 function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;
   const isTrouble = failure !== null || (status !== null && (status >= 500 || gatewayErrors.has(status)));
-  // While a breaker is open, each request causes refused calls. They are not logged as warnings, because the opening of the
-  // breaker was.
+  // While a breaker is open, each request causes refused calls. They are not logged as warnings, because the breaker's
+  // opening has been logged as one.
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (!logger.isLevelEnabled(level)) return;

@@ -110,7 +110,7 @@ function logOperation(logger: Logger, activity: OperationActivity, caller: strin
 const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['operation']>) =>
   name === null ? { document: documentHash, kind } : { operation: name, kind };
 
-/** The number of cached hashes, at about 300 bytes each. Computing one takes about as long as the rest of an operation's line. */
+/** The number of cached hashes, of about 300 bytes each. Computing one takes about as long as the rest of a log line. */
 const maxCallers = 10_000;
 
 /** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
@@ -126,7 +126,7 @@ export function createCallerHashes(secret: () => string): CallerHash {
     const { authProviderName = null, authId = null } = credentials ?? {};
     if (authProviderName === null || authId === null) return null;
     const used = secret();
-    // No credential contains a line break.
+    // Line breaks separate the texts, because no credential contains one.
     const name = `${used}\n${authProviderName}\n${authId}`;
     return getOrMake<string, string>(hashes, name, () => hashCaller(used, authProviderName, authId));
   };
@@ -197,7 +197,7 @@ export function createGraphQLMetrics(
 const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
 
 /**
- * A code that is not bankql's is a plugin's own. The plugin refuses the request on purpose, so the fault is the client's. If a
+ * A code that is not bankql's comes from a plugin that refuses the request on purpose, so the fault is the client's. If a
  * plugin fails, the code is INTERNAL.
  */
 const faultOf = (codes: readonly string[]): Fault | 'none' => {

@@ -85,7 +85,7 @@ export function startTracing({ endpoint, openTelemetry }: TracingOptions, bankUr
         'http.request.method': method,
         'http.route': '/graphql',
         'url.path': '/graphql',
-        // Always `http`, because a proxy in front of bankql terminates TLS.
+        // The scheme is always `http`, because a proxy in front of bankql terminates TLS.
         'url.scheme': 'http',
         'bankql.request_id': activity.requestId,
       };
@@ -175,7 +175,7 @@ function headersOf({ OTEL_EXPORTER_OTLP_HEADERS = '' }: Variables): Record<strin
       try {
         return name.trim() && value.trim() ? [[name.trim(), decodeURIComponent(value.trim())]] : [];
       } catch {
-        // A pair that cannot be decoded is left out, as OpenTelemetry does.
+        // As in OpenTelemetry, a pair that cannot be decoded is left out.
         return [];
       }
     }),

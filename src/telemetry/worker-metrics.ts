@@ -11,8 +11,8 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
 /**
- * The metrics of all workers together, as prom-client aggregates them. The counts of ended workers remain; a worker that crashed
- * loses its counts since they were last read. `desired`: the configured number of workers.
+ * The metrics of all workers together, as prom-client aggregates them. The counts of ended workers remain. If a worker crashed,
+ * its counts since they were last read are lost. `desired`: the configured number of workers.
  */
 export function createWorkerMetrics(desired: number) {
   const registry = new Registry();

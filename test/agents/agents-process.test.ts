@@ -5,7 +5,7 @@ import { agree, answerOf, call, documentsFolder, input, questionIn, send } from 
 import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { logLines } from '../support/log-lines.ts';
 import { accept, startPaymentBank } from '../support/payment-bank.ts';
-import { runProcess, startProcess } from '../support/process.ts';
+import { post, runProcess, startProcess } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 import { untilFound } from '../support/waits.ts';
 
@@ -48,10 +48,14 @@ test('ten equal calls at two processes with one store, of which the first is kil
   const states = await Promise.all(Array.from({ length: 5 }, () => pay(second.url)));
   for (const each of states)
     expect(payloadOf(each).userErrors).toMatchObject([{ code: 'IDEMPOTENCY_IN_PROGRESS' }]);
-  // While the outcome of this payment is unknown, another question leads to no other payment either.
+  // While the outcome of this payment is unknown, agreeing to another question makes no other payment either.
   const again = await call(`${second.url}/mcp`, 'Pay', given, { headers });
   expect(payloadOf(again).userErrors).toMatchObject([{ code: 'IDEMPOTENCY_IN_PROGRESS' }]);
   expect(bank.payments).toHaveLength(1);
+  // The tokens of apps are verified with the same keys: each process has fetched them once.
+  const ofApp = { Authorization: `Bearer ${await sign(key)}` };
+  expect(await post(second.url, '{ __typename }', ofApp)).toEqual({ data: { __typename: 'Query' } });
+  expect(issuer.asked()).toBe(2);
 });
 
 test('SIGHUP reloads the folder; an invalid one is logged, and the earlier tools stay', async () => {

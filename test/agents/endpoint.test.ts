@@ -100,7 +100,7 @@ describe('with IDENTITY=jwt', () => {
       /^Bearer error="invalid_token", error_description="[^"]+", resource_metadata="[^"]+"$/,
     );
     expect((await atGraphQL({})).headers.get('www-authenticate')).toBe('Bearer');
-    // Clients also look here for the metadata of an issuer, and go on if there is none.
+    // At these paths too, clients look for an issuer's metadata. If there is none, they try the next path.
     expect((await fetch(`${bankql.url}/.well-known/oauth-authorization-server/mcp`)).status).toBe(404);
     const metadata = await fetch(`${bankql.url}${new URL(metadataUrl).pathname}`);
     expect(metadata.headers.get('content-type')).toBe('application/json');
@@ -260,7 +260,7 @@ test('each request has one line in the log, which names the tool, distinguishes 
   await call(agents.url, 'Balance', { account: 'alice-current' });
   await send(agents.url, 'tools/list');
   await send(agents.url, 'tools/call', { name: 'Nothing', arguments: {} });
-  // The SDK refuses the next two messages with status 200. The third is a notification, to which nobody answers.
+  // The SDK refuses the next two messages with status 200. The third is a notification, which has no answer.
   await send(agents.url, 'tools/call', { name: 'Pay', arguments: [] });
   await send(agents.url, 'tools/call', { name: 'Pay', arguments: given, requestState: 1 });
   const notification = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'Pay', arguments: given } };

@@ -346,7 +346,7 @@ describe('an equal payment', () => {
 
   test('may be the one whose record is damaged: a new one is refused', async () => {
     const store = createMemoryStore({ retentionMs: 86_400_000 });
-    // The values that are still known of a damaged record (payment-rows.ts).
+    // The values that can still be read if a record is damaged (payment-rows.ts).
     const unknown = { bankId: '', toBankId: null, currency: null, amount: null, idempotencyKey: '' };
     const search: typeof store.search = async (...asked) =>
       (await store.search(...asked)).map((each) => ({

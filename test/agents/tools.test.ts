@@ -195,7 +195,7 @@ describe('a call', () => {
       ofMessage(reading, ({ ...body }) => ({ ...body, result: {} })),
     ]) {
       const short = await post(headers, body);
-      // The SDK decodes this form of the header.
+      // This form of the header is valid too: the SDK decodes it.
       const name = `=?base64?${Buffer.from(headers['Mcp-Name'] ?? '').toString('base64')}?=`;
       expect([body, ...short]).toEqual([body, ...(await post({ ...headers, 'Mcp-Name': name }, body))]);
       statuses.push(short[0]);

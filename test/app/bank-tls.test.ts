@@ -120,7 +120,7 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
       await expect(authority('utf16.pem', content)).rejects.toThrow(
         /^BANK_TLS_CA=.*utf16\.pem cannot be used: it is in UTF-16 or DER/,
       );
-    // Of each of these texts, OpenSSL would trust only the first certificate, or none.
+    // In each of these texts, OpenSSL would trust only the first certificate, or none.
     for (const content of [pem.replaceAll(/^/gm, ' '), `${pem} ${pem}`, pem + pem.slice(0, 60)])
       await expect(authority('skipped.pem', content)).rejects.toThrow(/^BANK_TLS_CA cannot be used: /);
   });

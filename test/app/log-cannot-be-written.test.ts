@@ -37,7 +37,7 @@ function openPipe() {
           // It is full.
         }
     },
-    /** Reads up to this number of bytes from the pipe; empty if it contains nothing. */
+    /** Reads up to this number of bytes from the pipe. Returns an empty text if the pipe is empty. */
     read(bytes: number): string {
       const text = Buffer.alloc(bytes);
       try {
@@ -154,7 +154,7 @@ describe('a reader that has stopped', () => {
       }
     let text = '';
     for (let part = '.'; part !== ''; text += part) {
-      // Each turn makes space in the pipe for a part of the waiting lines, and lets both outputs write.
+      // Each iteration makes space in the pipe for a part of the waiting lines, and lets both outputs write.
       part = pipe.read(2 * 4096);
       for (const { write } of outputs) if (text.length + part.length < 80_000) write();
     }
@@ -229,7 +229,7 @@ describe('lines that are written together, a moment later', () => {
     pipe.fill();
     const output = openLogOutput(pipe.fd, false, { maxLength: 100_000 });
     pino({}, output.stream).info({ text: 'x'.repeat(10_000) });
-    // The clock stands still, so that a reader that starts slowly is in time.
+    // The clock stands still, so that even a reader that starts slowly is in time.
     const now = clock.real();
     clock.now = () => now;
     spawn('sh', ['-c', `head -c 30000 '${pipe.path}' > /dev/null`], { stdio: 'ignore' });

@@ -20,7 +20,7 @@ import {
 import { letPass } from '../support/let-pass.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-/** Longer than any test, so that a breaker stays open until the test changes the clock. */
+/** This is longer than any test, so that a breaker stays open until the test changes the clock. */
 const openMs = 60_000;
 /** The deadline of a call. */
 const timeoutMs = 30_000;
@@ -63,7 +63,10 @@ async function start(act: Act, options: Partial<BankOptions> = {}) {
 type Client = ReturnType<typeof clientOf>['client'];
 
 let asked = 0;
-/** Makes calls of an operation, each of another caller, all at once. Returns the code of each; `good` if it succeeded. */
+/**
+ * Makes calls of an operation, all at once, each for another caller. Returns the error code of each; `good` if it
+ * succeeded.
+ */
 const ask = (sample: SampleCall, client: Client, count = 1): Promise<string[]> =>
   Promise.all(
     Array.from({ length: count }, () =>
@@ -167,7 +170,7 @@ describe('a breaker opens where the bank answers slowly', () => {
   });
 
   test('but not where calls waited for a connection', async () => {
-    // One call at a time. The last call waits for longer than a slow call takes.
+    // One call is made at a time. The last call waits for longer than a slow call takes.
     const { client, told } = await start(togetherAfter(slowCallMs / 36, 1, 200, read.reply), {
       ...patient,
       connections: 1,
@@ -312,7 +315,8 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
   ])('of %s', async (_, sample) => {
     const { bank, client, told } = await start(reply(503, '{}'));
     await open(sample, client);
-    // payments.ts interprets the answer to a payment; to the breaker, it is like the answer to a write.
+    // To the breaker, the answer to a payment is like the answer to a write: what it means for the payment
+    // does not matter.
     expect(told).toEqual([`${sample.operation.id} opens`]);
     const before = bank.connections();
     const failure = await sample.run(client).catch((error: unknown) => error);

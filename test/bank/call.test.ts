@@ -44,7 +44,7 @@ describe('a client that is closed', () => {
     const client = createTestClient(bank.url, { connections: 1, retryShare: 1, onCall });
     const tried = readFrom(client, getCustomer, customer('tried')).catch(({ code }) => code);
     await until(() => reports.length === 1);
-    // The retry of `tried` is delayed. Of the other two calls, one uses the only connection, and one waits for it.
+    // The retry of `tried` is delayed. One of the other two calls uses the only connection, and the other waits for it.
     const others = ['sent', 'waiting'].map((id) => readFrom(client, getCustomer, customer(id)));
     const ends = Promise.all([tried, ...others.map((each) => each.catch(({ code }) => code))]);
     await until(() => bank.requests.length === 2);
@@ -152,7 +152,7 @@ test('callbacks of an earlier attempt say nothing of the next one', async () => 
   const [first, second] = [controllerOf(), controllerOf()];
   call.onRequestStart(first);
   call.onResponseStart(first, 502, { ...json, 'content-encoding': 'br' });
-  // The status has ended the attempt, so the attempt is reported. Its connection is closed only now.
+  // The status has ended the attempt, so the attempt has been reported. Its connection is closed only now.
   await until(() => reports.length === 1);
   call.onResponseError(first, new Error('aborted'));
   await until(() => dispatched.length === 2);

@@ -276,7 +276,7 @@ describe('a kept connection', () => {
   test('is made to whichever address of the name answers', async () => {
     await using bank = await startRecordingBank();
     bank.on(read.line, { body: read.reply });
-    // The bank listens only at 127.0.0.1, and localhost may resolve to ::1 first.
+    // The first address may fail: localhost may resolve to ::1 first, and the bank listens only at 127.0.0.1.
     await using client = createTestClient(bank.url.replace('127.0.0.1', 'localhost'));
     await read.run(client, canaries);
     expect(bank.lines()).toEqual([read.line]);

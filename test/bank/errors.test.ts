@@ -152,7 +152,7 @@ describe('an answer of a gateway in front of the bank', () => {
       gateway: 'operator key',
       failure: 'a gateway refuses BANK_SUBSCRIPTION_KEY',
     });
-    // A write was not executed, so it may be sent again.
+    // The write was not executed, so it may be sent again.
     const write = await failure(change, reply(401, refusedKey), gateways);
     expect(write.error.extensions).toMatchObject({ code: 'BANK_UNAVAILABLE', status: 401, retryAfter: 60 });
     expect(write.error.message).not.toContain('may have been executed');

@@ -7,8 +7,8 @@ interface Asked extends GateEntry {
 }
 
 /**
- * A gate, and what happened to its calls, in order: the id of each call that entered, with the caller for whom it counts if
- * another caller asked; and the id of each call that was refused, with the refused caller.
+ * A gate, and what happened to its calls, in order. A call that entered: its id, and the caller for whom it counts if
+ * another caller added it. A refused call: its id, and the refused caller.
  */
 function gateOf(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
   const gate = new Gate({ max, maxWaiting });

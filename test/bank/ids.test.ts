@@ -15,7 +15,7 @@ const places = Object.values(operations).flatMap(({ id, path }) =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ id, name })),
 );
 
-/** The request line with another segment in one place. The sample's own line shows where the segments are. */
+/** The request line with one segment replaced. The sample's own line shows where the segments are. */
 function lineWith({ operation, ids, line }: SampleCall, name: string, segment: string): string {
   const index = operation.path.split('/').indexOf(`{${name}}`);
   const segments = line.split('/');
@@ -145,7 +145,7 @@ describe('the key of a read', () => {
   });
   type Read = typeof read extends fc.Arbitrary<infer T> ? T : never;
 
-  /** The ids of the path, in the order of their names in it. */
+  /** The ids of a path, in the order in which the path contains their names. */
   const ownIds = ({ operation, ids }: Read) =>
     idsIn(operation.path, operation.path).map(([name]) => [name, Reflect.get(ids, ownName(name))]);
   const identityOf = (one: Read) =>

@@ -55,7 +55,7 @@ describe('an answer that is long', () => {
 });
 
 test('values are counted as JSON has them, up to the last that may be', () => {
-  // A list of numbers fills the limit up to the tested value, so that this value decides.
+  // A list of numbers uses up the limit, so that the tested value alone decides whether the text is refused.
   const countOf = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
@@ -64,10 +64,10 @@ test('values are counted as JSON has them, up to the last that may be', () => {
         Object.values(value).reduce((sum: number, member) => sum + countOf(member), 0);
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(3), fc.boolean(), (value, space, isOver) => {
-      // The outer list, the filling list, and the comma between the filling list and the value.
+      // The count includes the outer list, the filling list, and the comma between the filling list and the value.
       const fill = maxValues - countOf(value) - 3 + (isOver ? 1 : 0);
       const text = `[${listOf(fill + 1, '10')},${JSON.stringify(value, null, space)}]`;
-      // The body may begin at any offset of its memory.
+      // A body may begin at any offset of its buffer.
       const body = Buffer.from(`${' '.repeat(space)}${text}`).subarray(space);
       expect(whatTakesTooLong(body)).toBe(isOver ? `more than ${maxValues} values` : null);
     }),

@@ -20,7 +20,7 @@ import { canaries, sampleCalls } from '../support/sample-calls.ts';
 import { quietFor } from '../support/waits.ts';
 
 const retrying = { retryShare: 0.1, timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
-/** Longer than the wait before a second attempt. */
+/** A time that is longer than the wait before a second attempt. */
 const longestWaitMs = 120;
 const reads = [
   ['a GET', sampleCalls.getCustomer],
@@ -119,7 +119,7 @@ describe('a read is made once, where the bank', () => {
     const { bank, client } = await connect(hang, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
     await quietFor(longestWaitMs);
-    // A busy machine may not even send the request within the time.
+    // On a busy machine, the time may be over before the request is sent.
     expect(bank.requests.length).toBeLessThanOrEqual(1);
   });
 });

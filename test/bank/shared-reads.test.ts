@@ -102,7 +102,8 @@ describe('private reads', () => {
     await arrived(1);
     await lateBy(500);
     reads.push(...Array.from({ length: 20 }, read));
-    // A read that shares a call late still waits for its own full time. No read shares a call that has used its whole time.
+    // A read that begins to share a call late still waits for its own full time. No read begins to share a call whose time
+    // is used up.
     await reads[0];
     bank.otherwise({ body: { email: 'a@b' } });
     const after = readFrom(client, getCustomer, ofCustomer(alice));
@@ -347,7 +348,7 @@ describe('a long answer', () => {
       await begun.promise;
       return { body: long('a') };
     });
-    // The budget of an operation that has ended has no memory left.
+    // After its end, an operation has no memory left in its budget.
     const ofFirst = {
       keep: () => {
         leaving.cancel();
@@ -410,7 +411,7 @@ describe('a long answer', () => {
     bank.otherwise({ body: long('a') });
     const deadlines = [new OperationDeadline(), new OperationDeadline()] as const;
     const wait = vi.spyOn(slices, 'wait');
-    // There is never time to work at once.
+    // In this test, no work may run at once.
     const hasTime = vi.spyOn(slices, 'hasTime', 'get').mockReturnValue(false);
     const { promise: time, resolve: giveTime } = Promise.withResolvers<void>();
     wait.mockReturnValue(time);
@@ -619,7 +620,7 @@ test('a call that has ended keeps neither its request nor its answer', async () 
 describe('the cache of public answers', () => {
   const maxBytes = 8 * 2 ** 20;
 
-  /** Reads this text from so many banks that the cache cannot keep all of them, and returns those that it keeps. */
+  /** Reads this text from more banks than the cache can keep, and returns the banks that it keeps. */
   async function fill(text: string) {
     let calls = 0;
     const reads = new SharedReads({

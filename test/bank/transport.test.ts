@@ -42,7 +42,7 @@ describe('the start of a request and its end exclude each other', () => {
       paymentTimeoutMs: 60_000,
     });
     const call = sample.run(client).catch((error: unknown) => error);
-    // The timer of the deadline is late, so the clock decides.
+    // The timer of the deadline is late, so the deadline is determined by the clock.
     letPass(60_001);
     const failure = await call;
     const { cause } = failure as Error;
@@ -353,7 +353,7 @@ describe('the wait for a connection', () => {
   const payment = sampleCalls.postMakeTransaction;
   const one = { connections: 1, timeoutMs: 60_000, paymentTimeoutMs: 60_000 };
 
-  /** Keeps incoming requests, so that the test answers them. */
+  /** Keeps incoming requests, so that the test can answer them. */
   function holding(bank: FaultyBank) {
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));

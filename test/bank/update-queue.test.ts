@@ -7,7 +7,7 @@ import { createCallers } from '../support/callers.ts';
 
 const callerOf = createCallers();
 
-/** Updates whose reads and writes end when the test ends them. `log` lists the steps that have begun. */
+/** Updates whose reads and writes the test ends. `log` lists the steps that have begun. */
 function setUp() {
   const queue = new UpdateQueue();
   const log: string[] = [];

@@ -61,7 +61,7 @@ test.each([
 
 test('under load one wrong answer among many ends the round', async () => {
   const { port } = await contender(...Array(20).fill(right), '{"data":{"__typename":"query"}}');
-  // The run ends with the wrong answer, long before its time is over.
+  // The wrong answer ends the run, long before its time is over.
   await expect(fire(load(port, 50))).rejects.toThrow('another answer');
 });
 
@@ -167,9 +167,9 @@ describe('the page', () => {
   }
 
   /**
-   * The number of commits of src/ after a commit; null if it is unknown: there is no git repository, or a shallow history ends
-   * before the commit and is not longer than the maximum.
-   * Errors: a full history without the commit.
+   * The number of commits of src/ after a commit. Null if it is unknown: there is no git repository, or a shallow history does
+   * not contain the commit, and is too short to exceed the maximum. Errors: Error if a full history does not contain the
+   * commit.
    */
   function commitsSince(folder: string, commit: string): number | null {
     if (!succeeds(folder, 'rev-parse', '--git-dir')) return null;
@@ -198,7 +198,7 @@ describe('the page', () => {
     ])('%s', (expected, ratios) => {
       const spread = spreadOf(ratios);
       expect(spread && standing(spread)).toBe(expected);
-      // The same rounds have the same interval.
+      // The same rounds always give the same interval.
       expect(spreadOf(ratios)).toEqual(spread);
     });
 

@@ -22,7 +22,7 @@ const Transfer = graphql(`
     }
   }
 `);
-/** The failures of this document are errors of the operation. */
+/** With this document, failures are errors of the operation. */
 const Bare = 'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }';
 const StateOnly =
   'mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { payment { state } } }';
@@ -40,7 +40,11 @@ const invalid = { ...input, value: { amount: '0', currency: 'EUR' } };
 const accepted = { status: 201, body: { id: 'TX', status: 'COMPLETED' } };
 const refusal = { status: 422, body: { message: 'Insufficient funds' } };
 
-const fixture = await shareServerFixture();
+// The time limit is so long that the bank's answers are in time even on a busy machine.
+const milliseconds = 60_000;
+const fixture = await shareServerFixture({
+  bankOptions: { timeoutMs: milliseconds, paymentTimeoutMs: milliseconds, connectTimeoutMs: milliseconds },
+});
 beforeEach(() => void fixture.bank.on(line, accepted));
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -93,7 +97,7 @@ const lost = () => {
   throw new TypeError('fetch failed');
 };
 
-/** The bank accepts the payment when `release` is called; `arrived` resolves when the payment has reached it. */
+/** The bank accepts the payment when `release` is called. `arrived` resolves when the payment has reached the bank. */
 function holdPayment() {
   const arrived = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -221,8 +225,8 @@ describe('a payment', () => {
 
 describe.each(Object.entries(documents))('with the document %s', (name, document) => {
   /**
-   * Whether the document's answer says that a payment is done. Otherwise only the record says it, and with an older key the
-   * record may be of another payment.
+   * Whether the document's answer says that a payment is done. If not, only the record says it, and the record of an older
+   * key may be another payment's.
    */
   const showsEnd = name !== 'Bare' && name !== 'Aliased';
 
@@ -278,7 +282,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
   test('one that bankql refuses is not sent and keeps its key; nobody takes it for done', async () => {
     const { payments } = openPage();
     const outcome = await payments.pay('draft', document, { input: invalid });
-    // If no error can be read, it is not certain that nothing was sent.
+    // Without an error that can be read, something may have been sent.
     expect(outcome.state).toBe(name === 'Aliased' ? 'UNCONFIRMED' : 'NOT_SENT');
     expect(await payments.pay('draft', document, { input })).toMatchObject({
       state: showsEnd ? 'DONE' : 'UNCONFIRMED',

@@ -205,7 +205,7 @@ test.each([
 
 describe('the lists of the sandbox', () => {
   /**
-   * The caches of clients keep every list of the sandbox by the ids of its entries: no entry is lost, or confused with another.
+   * The caches of clients keep the lists of the sandbox by the ids of their entries. No entry is lost or confused with another.
    */
 
   let fixture: RecordedSandbox;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** The data that clients show of an operation with @defer, and when they show it. */
+/** What clients show of an operation with @defer, and when. */
 
 let fixture: ServerFixture;
 let release: () => void;

@@ -4,6 +4,7 @@ import { cacheExchange } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { alice } from '../../src/app/announcements.ts';
+import { paymentQuery } from '../../src/client/index.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 /** urql with graphcache, set up as in docs/clients.md. */
@@ -87,6 +88,9 @@ test('a watched balance shows a transfer without another query, and no type lack
     'make-transaction',
     'views',
   ]);
+  // The query of bankql/client for a payment selects its id too.
+  const payment = await client.query(gql(paymentQuery), { idempotencyKey: 'urql' });
+  expect(payment.data?.payment).toMatchObject({ state: 'DONE', value: { amount: '5.80' } });
   // The whole answer is in the cache.
   const cached = await client.query(Overview, {}, { requestPolicy: 'cache-only' });
   expect(cached.data?.viewer.account.balance.amount).toBe('4300.00');

@@ -58,7 +58,10 @@ describe('a command line that cannot be used ends with 2: first what is wrong, t
     ['config check', '`bankql config check` is `bankql check` now.\n'],
     ['config', '`bankql config check` is `bankql check` now.\n'],
     ['payments find --state unknown', '`bankql payments find` is `bankql payments list` now.\n'],
-    ['explain a.graphql', '`bankql explain` left: a query with the header `x-bankql-explain: calls` lists'],
+    [
+      'explain a.graphql',
+      '`bankql explain` was removed: a query with the header `x-bankql-explain: calls` lists',
+    ],
     [
       'doctor --payment-answer 200',
       "`bankql doctor --payment-answer` is `bankql payments explain '200 {…}'` now.",

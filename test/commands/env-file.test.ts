@@ -6,7 +6,7 @@ import { compileCache } from '../support/compile-cache.ts';
 import { entry } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** Files of variables, read by bankql or by Node before it. */
+/** Files of variables, which bankql reads, or Node before bankql starts. */
 
 const folder = testFolder();
 const file = join(folder, 'some.env');

@@ -128,15 +128,15 @@ test('a file of variables that cannot be read is named', () => {
 test('a setting of an earlier version stops the start with its replacement, and without its value', () => {
   for (const name of ['LOG_LEVEL_FILE', 'COMPRESSION_FILE'])
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
-      new RegExp(`^${name}=… cannot be used: this setting left: `),
+      new RegExp(`^${name}=… cannot be used: this setting was removed: `),
     );
-  // Names with a prefix of bankql's are refused without a list.
+  // Unknown names with a prefix of bankql's are refused although no list contains them.
   for (const name of ['RATE_LIMIT_URL', 'RATE_LIMIT_URL_FILE', 'BANK_CONNECTION_PER_CALLER', 'SANDBOX_NOW'])
     expect(() => readConfig({ [name]: 'redis://:secret@127.0.0.1' })).toThrow(
       new RegExp(`^${name}=… cannot be used: no variable has this name`),
     );
   expect(() => readConfig({ LIMIT_DEPTH: '20' })).toThrow(
-    'LIMIT_DEPTH=… cannot be used: this setting left: fixed now: 15 (levels in a query).',
+    'LIMIT_DEPTH=… cannot be used: this setting was removed: fixed now: 15 (levels in a query).',
   );
   expect(() => readConfig({ GRAPHIQL: 'on', HTTPS_PROXY: 'x' })).toThrow(/^GRAPHIQL=… .* EXPLORE=on/);
   expect(() => readConfig({ RATE_LIMIT_URL: '' })).not.toThrow();

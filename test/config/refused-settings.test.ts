@@ -31,7 +31,10 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
 
 const mcpUrl = 'https://api.example/mcp';
 
-/** The message begins with the variable at fault: the one in the expected text, or else the last of the row. */
+/**
+ * The message begins with the variable at fault: the variable in the expected text or, if it names none, the
+ * last of the row.
+ */
 test.each<[Given, string]>([
   [{ VIEWER_CUSTOMER_ID: '{user}' }, 'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown'],
   [{ VIEWER_CUSTOMER_ID: '{auth-id' }, 'VIEWER_CUSTOMER_ID={auth-id cannot be used: a brace'],
@@ -43,7 +46,7 @@ test.each<[Given, string]>([
   [{ BANK_KEEP_ALIVE: 'no' }, 'BANK_KEEP_ALIVE=no '],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL=loud '],
   [{ BANK_TIMEOUT_MS: '0' }, 'BANK_TIMEOUT_MS=0 '],
-  // An empty text is not a number. Only without the variable are no metrics served.
+  // An empty text is not a number, and does not mean that no metrics are served.
   [{ METRICS_PORT: 'x' }, 'from 0 to 65535.'],
   [{ BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   [{ BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],

@@ -187,7 +187,7 @@ const unicodeEscape = (letter: string, upper: boolean) => {
   return `\\u${upper ? hex.toUpperCase() : hex}`;
 };
 
-/** The definition of parsing without the faster way: every number is read from its own source text. */
+/** The slow definition of exact parsing, for comparison: every number is read from its own source text. */
 const withExactAmounts = (text: string) =>
   JSON.parse(text, (key, value, { source }) =>
     key === 'amount' && typeof value === 'number' ? source : value,

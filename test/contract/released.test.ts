@@ -57,8 +57,8 @@ const namedOrBroken = (before: GraphQLSchema, after: GraphQLSchema): string[] =>
 const released = buildSchema(read('test/contract/released.graphql'));
 
 /**
- * The additions that follow from another one: a new type has a connection and its edges, and a new field of a record has the same
- * name in the inputs of the record.
+ * The additions that follow from another addition: a new type has a connection and edges, and a new field of a record is also
+ * in the record's inputs.
  */
 function impliedBetween(before: GraphQLSchema, after: GraphQLSchema): (name: string) => boolean {
   const known = new Set(coordinatesOf(before));

@@ -6,7 +6,7 @@ import { operations } from '../../src/contract/operations.ts';
 import { bodyOf, metaOf } from '../../src/contract/record.ts';
 import * as shapes from '../../src/contract/shared-parts.ts';
 
-/** A description of a JSON value: a kind of value, a list of one kind, or an object's fields. */
+/** A description of a JSON value: its kind, a list of values of one kind, or the fields of an object. */
 type Described = 'string' | 'number' | 'boolean' | readonly [Described] | Fields;
 
 /** Fields by name. The name of a required field ends in `!`. */
@@ -70,7 +70,7 @@ function readSpecification(file: URL) {
     );
   }
 
-  /** Fields with their phrases, for one place. `see below` means the list of `details`. */
+  /** The fields of one place, from their phrases. `see below` means the list of `details`. */
   function fieldsOf(rows: readonly (readonly [name: string, phrase: string])[], place: Place): Fields {
     return Object.fromEntries(
       rows.flatMap(([name, phrase]): [string, Described][] => {
@@ -129,7 +129,8 @@ function readSpecification(file: URL) {
 }
 
 /**
- * The part for this place, of a phrase such as "array of string in list items …; array of string in single-product responses …".
+ * The part of a phrase that is about this place, such as of "array of string in list items …; array of string in single-product
+ * responses …".
  */
 function alternative(phrase: string, place: Place): string {
   const parts = phrase.split('; ');
@@ -198,7 +199,7 @@ const requests = {
   'make-transaction input': () => specification.transactionRequest.makeTransaction(),
 };
 
-/** The fields that the resource tables give for a request's body, by the words of the endpoint table. */
+/** The fields that the resource tables give for a request's body. The words of the endpoint table name the resource. */
 function bodyIn(words: string): Fields | null {
   if (words === 'none') return null;
   const [, query] = /^([\w-]+) query \(/.exec(words) ?? [];

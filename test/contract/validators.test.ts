@@ -64,7 +64,7 @@ const oddValue = fc.oneof(
   fc.jsonValue(),
 );
 
-/** A value with one of its members replaced; the steps choose the member. */
+/** A value in which one member is replaced. The steps choose the member. */
 function spoiled(value: unknown, [step, ...rest]: readonly number[], odd: unknown): unknown {
   if (step === undefined || typeof value !== 'object' || value === null) return odd;
   const keys = Object.keys(value);

@@ -13,7 +13,7 @@ const list = (pattern: string) =>
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => !/node_modules|\/dist\/|\/generated\/|\/gql\//.test(file));
 
-/** Decisions and the changelog describe earlier states of the code. */
+/** The decisions and the changelog are left out, because they describe earlier states of the code. */
 const pages = list('{*.md,{docs,examples,bench,ops}/**/*.md}').filter(
   (page) => !/^CHANGELOG|^docs\/(decisions|specification)/.test(page),
 );
@@ -72,7 +72,7 @@ test('metrics that pages name exist', () => {
 
 /**
  * A number that a page takes from the code is followed by its source: `10 ms<!-- src/load/slices.ts sliceMs -->`.
- * The number, with its unit, is the text since the last space but one.
+ * The number and its unit are the last two words before the source.
  */
 describe('numbers with a source', () => {
   const marked = pages.flatMap((page) =>

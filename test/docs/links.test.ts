@@ -85,8 +85,10 @@ test('code and the files of ops/ name pages that are there', () => {
   expect(named.filter(({ fault }) => fault !== null)).toEqual([]);
 });
 
-test('every page of docs/ is in its index', () => {
+test("every page of docs/ is in its index and in the site's sidebar", () => {
   const index = new Set(linksOf('docs/README.md').map((href) => join('docs', href)));
-  const missing = pages.filter((page) => /^docs\/[\w-]+\.md$/.test(page) && page !== 'docs/README.md');
-  expect(missing.filter((page) => !index.has(page))).toEqual([]);
+  const sidebar = readFileSync(join(root, 'docs/.vitepress/config.ts'), 'utf8');
+  const own = pages.filter((page) => /^docs\/[\w-]+\.md$/.test(page) && page !== 'docs/README.md');
+  expect(own.filter((page) => !index.has(page))).toEqual([]);
+  expect(own.filter((page) => !sidebar.includes(`'${page.replace('.md', '')}'`))).toEqual([]);
 });

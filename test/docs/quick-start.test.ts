@@ -38,7 +38,7 @@ test('the storage of docs/quick-start.md loses no key', async () => {
   };
 
   expect(run(`console.log(storage.getItem('a')); storage.setItem('a', '1')`)).toEqual([0, 'null\n']);
-  // A file that is overwritten in place is empty for a moment. A process that is killed in this moment would lose all keys.
+  // A file that is overwritten in place is empty for a moment. If the process is killed at this moment, all keys are lost.
   linkSync(keys, join(folder, 'old.json'));
   expect(run(`storage.setItem('b', '2'); console.log(storage.getItem('a'))`)).toEqual([0, '1\n']);
   expect(readFileSync(join(folder, 'old.json'), 'utf8')).toBe('{"a":"1"}');

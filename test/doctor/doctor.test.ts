@@ -31,7 +31,7 @@ async function examine(
     },
   });
   const lines = text.split('\n');
-  /** The rows of an operation with the differences below them. White space is reduced to one blank. */
+  /** The rows of an operation, with the differences below each. Runs of white space become one blank. */
   const of = (id: string) => {
     const found: string[] = [];
     for (const [index, line] of lines.entries()) {
@@ -60,7 +60,7 @@ async function sandboxWith(faults: Readonly<Record<string, Fault>>, timeoutMs?: 
     const { body, ...rest } = await bank.forward(call);
     return { ...rest, body: fault(String(body)) };
   });
-  // The result is awaited here, so that the bank is not closed before.
+  // The result is awaited here, because the bank is closed when this function returns.
   return await examine(bank.recorder.url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
@@ -73,7 +73,7 @@ const drift = (text: string) =>
     }),
   );
 
-/** Every value gets another type than the contract's; the structure stays. */
+/** Every value gets another type than in the contract. The structure stays the same. */
 const wrongTypes = (text: string) =>
   JSON.stringify(
     JSON.parse(text, (_key, value) => {

@@ -55,7 +55,7 @@ describe('examples/mobile-bff', () => {
         ...settings,
         IDENTITY_JWKS_URL: `${issuer}keys`,
         IDENTITY_ISSUER: issuer,
-        // Shorter than in a real app, so that the test waits less.
+        // The period is shorter than in a real app, so that the test waits less.
         RATE_LIMIT: '10/5',
         CORS_ORIGINS: new URL(issuer).origin,
       }),
@@ -174,7 +174,7 @@ describe('examples/mobile-bff', () => {
       await signIn(page, 'alice');
       await page.getByText('Do not pay again').waitFor();
       answer();
-      // The second attempt of an impatient person is the same payment.
+      // An impatient person tries again: this must be the same payment.
       await page.getByLabel('Amount').fill('5.80');
       await page.getByRole('button', { name: 'Put aside' }).click();
       await page.getByText('Done: the bank has accepted it.').waitFor();
@@ -185,7 +185,7 @@ describe('examples/mobile-bff', () => {
       if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
     });
 
-    // Not as bob, who may have reached his limit in the test above a moment ago.
+    // This is another customer than bob, who may have reached his limit in the test above.
     test('a transfer of unknown outcome is shown in another tab, after its own was closed', async () => {
       const page = await open('carol');
       bankql.bank.recorder.otherwise(async (call) => {

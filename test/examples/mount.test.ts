@@ -263,7 +263,7 @@ describe('by a listener for node:http', () => {
     before = async (request) => {
       request.body = parse(await buffer(request));
     };
-    // Sent in chunks, because a Content-Length that is too large is refused before the body is read.
+    // The body is sent in chunks, because a too large Content-Length is refused before the body is read.
     const inChunks = (body: string) => post(new Blob([body]).stream());
     expect(await (await inChunks(JSON.stringify({ query: label }))).json()).toEqual(answer);
     const long = await inChunks(JSON.stringify({ query: label, variables: { text: 'x'.repeat(100_000) } }));

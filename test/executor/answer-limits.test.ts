@@ -163,7 +163,7 @@ test('work for a query stops when its client has left', async () => {
 });
 
 describe('while they take long', () => {
-  /** Each reading of the clock takes a millisecond, so ten readings fill a slice. */
+  /** On this clock, each reading takes a millisecond, so ten readings fill a slice. */
   beforeEach(async () => {
     await idleSlices();
     let now = clock.real();
@@ -257,7 +257,7 @@ describe('while they take long', () => {
   );
 
   test('a long list waits until there is time, and no short one with it', async () => {
-    // The time of this iteration is used up.
+    // The slice of time of this iteration is used up.
     while (slices.hasTime);
     let isOver = false;
     void run('{ items(count: 2000) { name } }', { values: 10_000, bytes: 1_000_000 }).then(() => {

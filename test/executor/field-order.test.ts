@@ -53,7 +53,7 @@ describe('order', () => {
   const logOf = async (text: string) => {
     log.length = 0;
     const answer = await prepare(schema, text).run();
-    // Work that continues after the answer would be visible now.
+    // If work continued after the answer, its effects would be visible now.
     for (let more = 0; more < 5; more++) await turn();
     const own = log.splice(0);
     return { answer, own };

@@ -118,7 +118,7 @@ test('eight combinations of conditions are compiled once each, however they take
   for (let bits = 0; bits < 8; bits++) expect(await compilesFor(bits)).toBe(true);
   for (let round = 0; round < 3; round++)
     for (let bits = 0; bits < 8; bits++) expect(await compilesFor(bits)).toBe(false);
-  // A ninth plan replaces the one that was not used for the longest time.
+  // A ninth plan replaces the least recently used one.
   expect(await compilesFor(0)).toBe(false);
   expect(await compilesFor(8)).toBe(true);
   expect(await compilesFor(0)).toBe(false);
@@ -164,7 +164,7 @@ describe('arguments', () => {
       for (const other of objects.slice(at + 1))
         expect([...own].filter((args) => other.has(args))).toEqual([]);
     expect(rounds[2]).toEqual(rounds[0]);
-    // In each round, the two records of the list get the same object.
+    // In each round, the two records of the list receive the same object.
     for (const [at, own] of objects.entries()) expect(own.size).toBe((rounds[at]?.length ?? 0) - 1);
   });
 

@@ -75,9 +75,9 @@ const deferSchema = buildSchema(
 );
 
 /**
- * The results of resolvers, determined by the seed and the place in the answer: values, errors, nulls and values of a wrong type,
- * at once or later. Later results come one by one, in the order in which they were requested, so that executors with different
- * numbers of steps get the same results.
+ * The results of resolvers, determined by the seed and the place in the answer: values, errors, nulls and values of a wrong
+ * type, at once or later. Later results come one by one, in the order in which they were requested, so that both executors get
+ * the same results although they take different numbers of steps.
  */
 class Outcomes {
   readonly #seed: string;
@@ -86,7 +86,10 @@ class Outcomes {
   /** The places that were requested, in order. */
   readonly asked: string[] = [];
 
-  /** `ignoresRejections`: for graphql's own executor, which does not handle rejections after its answer. */
+  /**
+   * `ignoresRejections`: whether to handle rejections after the answer here, because graphql's own executor
+   * does not.
+   */
   constructor(seed: string, { ignoresRejections = false } = {}) {
     this.#seed = seed;
     this.#ignoresRejections = ignoresRejections;
@@ -152,12 +155,12 @@ class Outcomes {
       try {
         while (items.length < count) items.push(makeItem(items.length));
       } catch (error) {
-        // No executor receives these promises, so nobody handles their rejections.
+        // These promises never reach an executor, so their rejections are handled here.
         ignoreRejections(items);
         throw error;
       }
       if (dice !== 4 && dice !== 5) return items;
-      // bankql's executor handles the rejections that nobody awaits only in arrays.
+      // Outside of arrays, bankql's executor does not handle the rejections that nobody awaits.
       ignoreRejections(items);
       return dice === 4 ? new Set(items) : items.values();
     }
@@ -264,7 +267,7 @@ const anyOperation = (defers: boolean) =>
       return texts.length === 0 ? '' : `(${texts.join(', ')})`;
     };
 
-    // The name of a field in the answer identifies the field, so that repeated selections can be merged.
+    // The response name of a field is made from the field, so that repeated selections can be merged.
     const fieldOf = (field: GraphQLField<unknown, unknown>, depth: number, prefix: string) => {
       const given = argumentsOf(field);
       const name = `${prefix}${field.name}${given.replaceAll(/\W/g, '_')}: `;
@@ -355,7 +358,7 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
   });
   const outcomes = new Outcomes(seed);
   const first = await executePrepared(prepared, outcomes, values);
-  // Executed again: a prepared operation can be used repeatedly.
+  // The operation is executed again, because a prepared operation can be used repeatedly.
   const second = await executePrepared(prepared, new Outcomes(seed), values);
   return { expected, reference, first, outcomes, second };
 }
@@ -427,7 +430,10 @@ async function wholeOf(
   };
 }
 
-/** Converts a result in the form of 2022 to one whose parts have ids. */
+/**
+ * Converts a result in the incremental format of 2022, whose parts have paths, to the current format, whose
+ * parts have ids.
+ */
 function withIds(payload: { incremental?: readonly { path?: unknown; data?: unknown }[] }): object {
   const parts = payload.incremental?.filter(({ path }) => path !== undefined) ?? [];
   if (parts.length === 0) return payload;
@@ -441,7 +447,7 @@ function withIds(payload: { incremental?: readonly { path?: unknown; data?: unkn
 const linesOf = (errors: Told): string[] =>
   (errors ?? []).map(({ message, path }) => `${path?.join('.')} ${message}`).sort();
 
-/** The fields of fragments come in the order of their delivery, so objects are compared with their keys sorted. */
+/** The fields of fragments are in the order of their delivery, so objects are compared with sorted keys. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

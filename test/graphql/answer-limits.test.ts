@@ -9,7 +9,7 @@ import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transfer } from '../support/payment-client.ts';
 import { branchesOf } from '../support/records.ts';
 
-/** The limits on how large an answer a small operation can produce, and how many errors. */
+/** The limits on the size of an answer and on the number of its errors, which a small operation could make large. */
 
 const times = (count: number, make: (index: number) => string, separator = ' ') =>
   Array.from({ length: count }, (_, index) => make(index)).join(separator);
@@ -185,7 +185,7 @@ describe('what a mutation did is told where its answer is too large', () => {
 describe('errors', () => {
   const account = (index: number) =>
     encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner']));
-  /** Seven fields of an account that fail without a call. */
+  /** Seven account fields that fail without a call. */
   const failing = times(7, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
 
   test('are 100 at most, and a last one says how many were left out', async () => {
@@ -263,7 +263,7 @@ describe('ids of nodes', () => {
 });
 
 describe('a bounded result', () => {
-  /** The answer if a result cannot be sent unchanged. */
+  /** The answer that replaces a result that cannot be sent. */
 
   const answerOf = createRespond({}, (error) => ({ data: { unexpected: String(error) } }));
   const serialize = (result: ExecutionResult, mediaType: 'application/json') =>

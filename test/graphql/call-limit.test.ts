@@ -10,7 +10,7 @@ async function startLimited() {
   return fixture;
 }
 
-/** The number of calls with which an operation reaches the bank, and the error codes of its answer. */
+/** The number of an operation's calls that reach the bank, and the error codes of its answer. */
 async function outcomeOf({ bank, ask }: BankqlFixture, query: string, variables?: object) {
   bank.calls.length = 0;
   const { errors = [] } = await ask<unknown, unknown>(query, variables);

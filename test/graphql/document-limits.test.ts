@@ -80,7 +80,7 @@ test('what is as large as it may be is answered', async () => {
   const aliases = `{ bank { ${times(30, (index) => `a${index}: bankId`)} } }`;
   expect((await bankql.ask(aliases)).errors).toBeUndefined();
   expect((await bankql.ask(getIntrospectionQuery())).errors).toBeUndefined();
-  // Gateways send 50 delegations in one request, with an alias for each in addition to the aliases of the client's query.
+  // Gateways send 50 delegated fields in one request, each with an alias in addition to those of the client's query.
   const own = times(30, (index) => `a${index}: bankId`);
   const delegated = times(49, (index) => `_${index}_bank: bank { bankId }`);
   const { data, errors } = await bankql.ask<object, object>(

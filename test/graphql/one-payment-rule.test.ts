@@ -136,7 +136,7 @@ describe('effects of mutations', () => {
     },
   };
 
-  /** What an answer without data says about a payment that failed. If it says that the key is free, a client may pay again. */
+  /** What an answer without data says about a failed payment. If it says that the key is free, a client may pay again. */
 
   async function toldAfter(error: Error) {
     const bank = createBankClient({ ...bankDefaults, baseUrl: 'http://bank.test' });

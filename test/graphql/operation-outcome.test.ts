@@ -5,7 +5,6 @@ import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 /** The outcome of an operation, which its log line and its metrics name. */
 
 const error = new GraphQLError('no', { extensions: { code: 'NOT_FOUND' } });
-const json = '{}';
 
 test.each([
   ['ok', { data: { a: null } }],
@@ -23,7 +22,7 @@ describe('an answer of several results', () => {
   const streamed = (...results: readonly string[]) => {
     const activity = new OperationActivity('r');
     for (const each of results)
-      activity.streamed(200, { json, errors: each === 'error' ? [error] : [], hasData: each === 'data' });
+      activity.streamed(200, { bytes: 2, errors: each === 'error' ? [error] : [], hasData: each === 'data' });
     return activity;
   };
 

@@ -50,7 +50,7 @@ describe('a manifest', () => {
     const { texts, parsed } = await load(manifest);
     expect([...texts]).toEqual([[id, branches]]);
     expect([...parsed.keys()]).toEqual([branches]);
-    // In the form in which editors on Windows save it.
+    // The file is as editors on Windows save it.
     expect([...(await load(`\uFEFF${JSON.stringify(manifest)}\r\n`)).texts]).toEqual([[id, branches]]);
   });
 
@@ -181,6 +181,14 @@ describe('a folder of manifests', () => {
       expect.stringMatching(/^ios-4\.2\.json: document c: Syntax Error/),
       expect.stringMatching(/^web\.json: it is neither an object of texts/),
       'zero.json: it holds no document.',
+    ]);
+  });
+
+  test.each(['several', 'other', 'agents'])('with a manifest %s.json is refused', async (name) => {
+    // Its operations could not be distinguished from those that bankql itself calls so.
+    const reason = `give it another name: bankql itself uses "${name}" in the log and the metrics.`;
+    expect(await refusalOf({ [`${name}.json`]: { a: one }, 'ios.json': { b: branches } })).toEqual([
+      `${name}.json: ${reason}`,
     ]);
   });
 

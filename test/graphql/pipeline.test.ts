@@ -1,9 +1,7 @@
 import { describe } from 'vitest';
 import { pluginsOfAll } from '../support/bankql.ts';
 
-/**
- * Everything that holds for an operation in one function (yoga.ts) also holds in yoga's pipeline, which any plugin switches on.
- */
+/** What is tested for operations without plugins (yoga.ts) is also true in yoga's pipeline, which any plugin switches on. */
 
 pluginsOfAll.push({});
 

@@ -25,8 +25,8 @@ import { until } from '../support/waits.ts';
 /**
  * Requests that once stopped bankql, used too much memory or delayed others, sent to a process over its socket. The process
  * survives, the answer and the memory are bounded, and a good caller is answered in the meantime. The good caller's wait is
- * measured in processor time of the bankql process, while this process could read the answer, so it does not depend on other work
- * of the machine.
+ * measured in processor time of bankql's process, and only while the test's process could read the answer, so it does not
+ * depend on other work of the machine.
  */
 const megabyte = 1024 * 1024;
 const worstWorkMs = 300;
@@ -86,7 +86,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'debug',
   };
   bankql = await AttackedProcess.start(environment);
-  // Compilation at the first requests does not count as the effect of an attack.
+  // The first requests are sent before, so that compilation does not count as an effect of the attack.
   for (let n = 0; n < 20; n++) {
     await bankql.ask(operation('{ bank { branches { nodes { name } } } }'), good);
     await bankql.ask(operation(nodesOf(1)));
@@ -180,7 +180,7 @@ test.each(attacks)(
 );
 
 test('300 connections that ask for 7 MB each and never read', async () => {
-  // Fewer requests at a time and a shorter deadline than by default, so that the test ends soon.
+  // There are fewer requests at a time and a shorter deadline than by default, so that the test ends soon.
   await using flooded = await AttackedProcess.start({
     ...environment,
     STATE_URL: 'memory:',
@@ -196,8 +196,8 @@ test('300 connections that ask for 7 MB each and never read', async () => {
     most = Math.max(most, bytes);
     return bytes;
   };
-  // All callers send their names from one address. The good caller must be served, which `during` checks; how soon is not
-  // promised.
+  // All callers send their names from one address. `during` checks that the good caller is served; when it is served is
+  // not promised.
   const { grownMegabytes } = await flooded
     .during(async () => {
       for (let n = 0; n < 300; n++) {
@@ -207,7 +207,7 @@ test('300 connections that ask for 7 MB each and never read', async () => {
         if (n % 50 === 0) await unread();
       }
       await expect.poll(unread).toBeGreaterThan(3 * megabyte);
-      // All clients are still connected. Their answers are released because the server closes the connections.
+      // All clients are still connected, so their answers are released only because the server closes the connections.
       await expect.poll(unread).toBe(0);
     }, good)
     .finally(() => {

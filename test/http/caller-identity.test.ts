@@ -5,7 +5,7 @@ import type { Credentials } from '../../src/bank/credentials.ts';
 import { authenticateByHeaders } from '../../src/http/auth/header-credentials.ts';
 import { bearerToken } from '../../src/http/auth/jwt.ts';
 
-/** A caller counts as one caller, however it writes its credentials, and never as another caller. */
+/** However a caller writes its credentials, it counts as the same caller, and never as another one. */
 
 const value = fc.constantFrom('a', 'b', 'a b', 'A', '%61', 'a\n', '', 'x'.repeat(256), 'ö');
 const named = (name: string) =>
@@ -67,8 +67,8 @@ test.each([
         if (a === null || b === null) return;
         const isSame = isDeepStrictEqual(a.shown, b.shown);
         if (isSame) same++;
-        // With the operator's key, the bank distinguishes callers by the two other credentials. A caller without them must bring
-        // a key.
+        // With the operator's key, the bank distinguishes callers only by the other two credentials. A caller without those
+        // must send a key.
         if (key === null) expect(isDeepStrictEqual(a.identity, b.identity)).toBe(isSame);
         else if (!isSame) expect(isDeepStrictEqual(a.identity, b.identity)).toBe(false);
       }),

@@ -12,7 +12,7 @@ import { answerTo, connectTo } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 import { turns, until, untilFound } from '../support/waits.ts';
 
-/** How answers announce the end of their connection, and when it ends. */
+/** How answers announce that their connection ends, and when connections end. */
 
 interface Answer {
   readonly connection: string | undefined;
@@ -28,6 +28,7 @@ function createClient(url: string, localAddress?: string) {
       new Promise<Answer | string>((resolve) => {
         const asked = request(`${url}${path}`, { agent }, (response) => {
           response.resume();
+          response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
           response.on('end', () =>
             resolve({ connection: response.headers.connection, isReused: asked.reusedSocket }),
           );
@@ -62,7 +63,7 @@ test('an answer in progress when the drain begins announces the end of its conne
   listening.drain();
   await release();
   expect(await underWay).toEqual(ended);
-  // The server still listens: a new client gets one answer for each connection.
+  // The server still listens, but every answer closes its connection.
   expect(await client.ask('/')).toEqual({ connection: 'close', isReused: false });
   await listening.close();
   expect(await client.ask('/')).toBe('ECONNREFUSED');
@@ -88,6 +89,38 @@ test('idle connections end at once if a stop has no delay', async () => {
   expect(await client.ask('/')).toMatch(/ECONNREFUSED|ECONNRESET/);
 });
 
+test('a stop waits for a request that takes long, and for 30 s for a client that sends or reads slowly', async () => {
+  const [begun, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const waiting = Promise.withResolvers<ConnectionAwareResponse>();
+  const listening = await listen('127.0.0.1', 0, ({ url }, response) => {
+    if (url === '/wait') return waiting.resolve(response);
+    if (url === '/send') return arrived.resolve();
+    response.writeHead(200, ['Content-Length', '2']).write('o');
+    begun.resolve();
+  });
+  using client = createClient(listening.url);
+  using slow = createClient(listening.url);
+  const [underWay, taken] = [client.ask('/wait'), slow.ask('/')];
+  const response = await waiting.promise;
+  await begun.promise;
+  const sending = connectTo(listening.url);
+  sending.write('POST /send HTTP/1.1\r\nHost: b\r\nContent-Length: 9\r\n\r\nx');
+  await arrived.promise;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closed = listening.close();
+  vi.advanceTimersByTime(30_000);
+  vi.useRealTimers();
+  await once(
+    sending.on('error', () => {}),
+    'close',
+  );
+  expect(await taken).toMatch(/ECONNRESET|aborted/);
+  response.writeHead(200, ['Content-Length', '2']).end('ok');
+  expect(await underWay).toEqual({ connection: 'close', isReused: false });
+  await closed;
+});
+
 test('an answer ends outside of the async context of its request, so that the idle timer does not retain it', async () => {
   const context = new AsyncLocalStorage<string>();
   const seen: (string | undefined)[] = [];
@@ -111,7 +144,7 @@ test.each([
 ] as const)('a connection stays usable after a refusal: %s', async (_, isBehindProxy, pauseMs, third) => {
   let time = 0;
   clock.now = () => time;
-  // No code waits for a timer.
+  // In this test, nothing waits for a timer.
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
   onTestFinished(() => {
     clock.now = clock.real;
@@ -208,7 +241,7 @@ test.runIf(platform() === 'linux')(
     for (const client of greedy.slice(1, 4)) await client.ask('/');
     expect(capacity.sockets).toBe(4);
     expect(await greedy[4]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);
-    // Two connections go to other addresses. After that, no address has more than half.
+    // Two connections are closed in favour of other addresses. After that, no address has more than half.
     for (const client of others.slice(0, 2))
       expect(await client.ask('/')).toEqual({ connection: 'keep-alive', isReused: false });
     expect(await others[2]?.ask('/')).toMatch(/ECONNRESET|socket hang up/);

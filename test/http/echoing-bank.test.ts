@@ -122,7 +122,7 @@ describe.each([
         results.push((await ask(bankql, question)).result);
       }
     }
-    // An echo, and an answer whose status line and header names are those of the request.
+    // An echo in the body, and an answer whose status text and header names come from the request.
     const raw: readonly ((request: string) => string)[] = [
       (request) => request,
       (request) => `HTTP/1.1 403 ${request.replaceAll(/[\r\n]+/g, ' ')}\r\nContent-Length: 0\r\n\r\n`,
@@ -138,7 +138,7 @@ describe.each([
     expect(sent).not.toContain(secrets.idempotencyKey);
     const told = await expectNoSecrets(bankql, ...results);
     expect(told).toContain('[redacted]');
-    // A refusal of a payment that quotes the request is not a refusal that bankql knows.
+    // bankql does not understand a refusal of a payment if the refusal quotes the request.
     const isPayment = question.what === 'a payment';
     expect(JSON.stringify(results).includes('[redacted]')).toBe(!isPayment);
   });

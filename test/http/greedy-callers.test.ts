@@ -17,7 +17,10 @@ import { claims, createKey, type Issuer, sign, startIssuer } from '../support/is
 import { branchOf } from '../support/records.ts';
 import { connectTo, postText } from '../support/requests.ts';
 
-/** Callers stay within every limit, and the process has a small heap: other callers are served, and the process survives. */
+/**
+ * Even in a process with a small heap, callers that use all that the limits allow do not end the process, and other callers
+ * are served.
+ */
 
 const many = JSON.stringify({
   branches: Array.from({ length: 1000 }, (_, n) => ({
@@ -69,7 +72,7 @@ const start = (environment: Readonly<Record<string, string>> = {}) =>
   });
 const withTokens = () => issuer.variables;
 const withHeaders = () => ({ IDENTITY: 'headers' });
-/** Different tokens of one login. */
+/** The tokens differ, but are of one login. */
 const tokensOf = (sub: string, count: number) =>
   Promise.all(Array.from({ length: count }, (_, n) => sign(key, claims({ sub, jti: `${sub}-${n}` }))));
 const byToken = (token: string) => ({ Authorization: `Bearer ${token}` });
@@ -135,7 +138,8 @@ test('100 requests for large answers at the same time do not end the process, an
   );
   expect(bankql.isAlive).toBe(true);
   expect(refused).toBe(0);
-  // Requests above a caller's share are refused. The others are answered, possibly with the error that there is too much to do.
+  // Requests above a caller's share are refused. All other requests are answered, some perhaps with the error that there is too
+  // much to do.
   expect(statuses).toHaveLength(100);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
 });
@@ -221,7 +225,7 @@ describe('operations that wait', () => {
       const holder = createTestHolder();
       const asked = engine.execute({ query: getIntrospectionQuery() }, { credentials, holder });
       holder.isAbandoned = hasLeft;
-      // The operation has begun, and continues only when there is time.
+      // The operation has begun, and continues only in later slices of time.
       while (slices.hasTime);
       return asked;
     };
@@ -231,7 +235,7 @@ describe('operations that wait', () => {
     expect((await ask(false)).errors).toBeUndefined();
     long.mockReturnValueOnce(true).mockReturnValueOnce(false);
     expect(await ask(true)).toMatchObject({ data: null, errors: [{}] });
-    // Each part of the work waits as an operation of its own, in the slices of its caller.
+    // Each part of the work waits for a slice of time as an operation of its own caller.
     const waiting = wait.mock.calls.map(([operation]) => operation);
     expect([...new Set(waiting)].map(({ caller }) => caller)).toEqual([
       credentials.caller,

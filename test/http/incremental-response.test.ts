@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { OperationActivity } from '../../src/graphql/operation-activity.ts';
 import { acceptedBy } from '../../src/http/accept.ts';
 import { credentials } from '../support/bankql.ts';
@@ -6,6 +6,7 @@ import { capacityLimits } from '../support/capacity-limits.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
+import { branchesOf } from '../support/records.ts';
 import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -48,7 +49,7 @@ const accountCall = 'GET /v1/api/banks/BANK/accounts/a/owner/views';
 const othersCall = 'GET /v1/api/banks/BANK/accounts/a/owner/other_accounts';
 const others = { other_accounts: ['x', 'y', 'z'].map((id) => ({ id, holder: { name: `Holder ${id}` } })) };
 
-/** An answer of the bank that waits until it is released. */
+/** A bank's answer that waits until the test releases it. */
 function held(reply: Reply) {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   return { answer: () => promise, release: () => resolve(reply) };
@@ -99,7 +100,7 @@ describe.each([
       pending: [{ id: '0', path: ['bank', 'account'], label: 'slow' }],
       hasNext: true,
     });
-    // The calls are made at the same time nevertheless.
+    // Although the results come one after the other, the calls are made at the same time.
     await expect.poll(() => fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
     slow.release();
     expect(await reading.next()).toEqual({
@@ -346,6 +347,33 @@ test('a hundred fragments are pending at most: the fields of others are delivere
   expect(mergedData(payloads)).toEqual({
     bank: { branches: { nodes: branches.map(({ id, name }) => ({ branchId: id, name })) } },
   });
+});
+
+test.each([
+  ['{ bank { bankId ... @defer { branches { nodes { name } } } } }', multipart],
+  [
+    '{ bank { few: branches(first: 1) { totalCount } ... @defer { bankId branches { nodes { name } } } } }',
+    multipart,
+  ],
+  [
+    '{ bank { branches { nodes { name } } ... @defer { bankId } } }',
+    multipart.replace('multipart/mixed', 'text/event-stream'),
+  ],
+])('a long result is written in pieces, between which others are served: %s', async (asked, accept) => {
+  const given = branchesOf(6000, (n) => ({ id: `b${n}`, name: `Ω ${n} ${'x'.repeat(60)}` }));
+  fixture.bank.otherwise({ body: JSON.stringify(given) });
+  const { stringify } = JSON;
+  let longest = 0;
+  const spy = vi.spyOn(JSON, 'stringify').mockImplementation((...given: Parameters<typeof stringify>) => {
+    const json = stringify(...given);
+    longest = Math.max(longest, json?.length ?? 0);
+    return json;
+  });
+  onTestFinished(() => spy.mockRestore());
+  const payloads = await payloadsOf(await read(asked, accept));
+  const nodes = given.branches.map(({ name }) => ({ name }));
+  expect(mergedData(payloads)).toMatchObject({ bank: { bankId: 'BANK', branches: { nodes } } });
+  expect(longest).toBeLessThan(64 * 1024);
 });
 
 test('a result for which no memory is left fails', async () => {

@@ -33,7 +33,7 @@ test('none of 50 callers with 8 requests each gets data of another caller, with 
   const query =
     '{ bank { customer(customerId: "same") { email } again: customer(customerId: "same") { email } branches { nodes { name } } } }';
 
-  /** Callers that differ in one credential only. */
+  /** Callers that differ only in one credential. */
   const callers = Array.from({ length: 50 }, (_, index) => ({
     'Ocp-Apim-Subscription-Key': `key-${index % 2}`,
     'Auth-Provider-Name': `provider-${index % 5}`,
@@ -61,6 +61,6 @@ test('none of 50 callers with 8 requests each gets data of another caller, with 
     }),
   );
   expect([answers, [...unexpected]]).toEqual([400, []]);
-  // Reads were shared; otherwise the test would prove nothing.
+  // Some reads were shared. Otherwise, this test would prove nothing.
   expect(bank.calls.length).toBeLessThan(400);
 });

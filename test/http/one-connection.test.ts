@@ -8,7 +8,7 @@ import { claims, createKey, sign, startIssuer } from '../support/issuer.ts';
 import { connectTo, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Requests over one connection share nothing but the connection. */
+/** Requests over one connection have nothing in common except the connection. */
 
 const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
 const named = (authId: string, key = 'key-1') => ({
@@ -124,7 +124,7 @@ describe('on a kept connection, a token', () => {
     expect([await given.ask(token), await given.ask(token)]).toEqual([200, 200]);
     given.issuer.keys = [given.second.jwk];
     expect(await given.ask(token)).toBe(200);
-    await given.authenticate.reloadKeys();
+    await given.authenticate.keys.reload();
     // The key is unknown now. It may be new, so the set is fetched, and does not contain it.
     expect(await given.ask(token)).toBe(401);
 

@@ -20,7 +20,7 @@ interface SentRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>;
   readonly body?: string | Buffer;
   readonly isChunked?: boolean;
-  /** Whether the fault is one that only a body can have. */
+  /** Whether only a body can have this fault. */
   readonly isOfBody?: boolean;
 }
 
@@ -164,7 +164,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
     ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [
       method,
       {
-        // HEAD is handled like a GET, which here contains no query.
+        // HEAD is handled like a GET; this request contains no query.
         status: { OPTIONS: 204, HEAD: 400 }[method] ?? 405,
         method,
         ...(method === 'HEAD' ? {} : { body: json({ query: '{ __typename }' }) }),
@@ -240,7 +240,7 @@ const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
 
 const good = json({ query: '{ __typename }' });
 const bad = json({ query: '{' });
-/** The requests: valid ones, and one for each possible fault. */
+/** The requests: some valid ones, and one for each possible fault. */
 const handlerRequests: readonly (readonly [string, SentRequest])[] = [
   ...Object.entries(requests),
   ...contentTypes.map(([type, status]): [string, SentRequest] => [

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer[Symbol.asyncDispose]());
 
-/** The values of the metrics whose names have this prefix, by their labels. */
+/** The values, by labels, of the metrics whose names have this prefix. */
 const counted = (text: string, name: string) =>
   Object.fromEntries(
     [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, 'gm'))].map(([, labels = '', value]) => [

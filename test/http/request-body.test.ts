@@ -262,6 +262,19 @@ describe('a caller who is refused before the body was read', () => {
   });
 });
 
+test('the body of a GET is dropped while its answer waits for the bank', async () => {
+  fixture.bank.otherwise(() => 'hang');
+  const get = (id: string, more: string) =>
+    `GET /graphql?query={bank{product(productId:"${id}"){name}}} HTTP/1.1\r\nHost: b\r\nOcp-Apim-Subscription-Key: k\r\n${more}\r\n`;
+  const socket = connectTo(fixture.url);
+  // Node keeps up to 65,536 bytes of a body that nobody reads, and each chunk of one byte takes 500 bytes of memory.
+  socket.write(`${get('first', 'Transfer-Encoding: chunked\r\n')}${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`);
+  socket.write(get('second', ''));
+  // Node reads the second request only when it has read all of the first one.
+  await expect.poll(() => fixture.bank.calls.length).toBe(2);
+  socket.destroy();
+});
+
 describe('a client with `Expect: 100-continue`', () => {
   const asks = (headers: string) =>
     `POST /graphql HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n${headers}\r\n\r\n`;

@@ -32,8 +32,8 @@ const publicResult = (length: number) =>
     { maxBytes: 100_000, isCacheable: true, withoutData: () => ({ data: null }) },
   );
 
-const exchangeOf = (response: ServerResponse) =>
-  new NodeExchange(response.req, response, undefined as unknown as RequestHolder);
+const exchangeOf = (response: ServerResponse, request: Pick<IncomingMessage, 'method'> = response.req) =>
+  new NodeExchange(request as IncomingMessage, response, undefined as unknown as RequestHolder);
 
 /** Sends a result, and returns the written answer. */
 function send({
@@ -67,7 +67,7 @@ function send({
     holder,
     activity: null,
   });
-  exchangeOf(response).send(made, common);
+  exchangeOf(response, { method: 'POST' }).send(made, common);
   return written;
 }
 

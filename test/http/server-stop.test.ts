@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { connectTo, postText } from '../support/requests.ts';
+import { connectTo, postOf, postText } from '../support/requests.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 import { lateBy } from '../support/waits.ts';
 
@@ -25,6 +25,32 @@ test('an answer that is being written when the server stops arrives complete', a
   expect(answer.length - answer.indexOf('\r\n\r\n') - 4).toBe(length);
   expect(length).toBeGreaterThan(8_000_000);
   await stopped;
+});
+
+test('a mutation whose client has left ends before the server has stopped', async () => {
+  await using fixture = await startServerFixture();
+  const [reading, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  fixture.bank.otherwise(async ({ method, body }) => {
+    if (method === 'PUT') return { body };
+    reading.resolve();
+    await stopping.promise;
+    return { body: { branches: ['A', 'B'].map((id) => ({ id, name: 'old', acceptsDeposits: true })) } };
+  });
+  const update = (id: string) =>
+    `${id}: updateBranch(input: { branchId: "${id}", changes: { name: "new" } })`;
+  const query = `mutation { ${update('A')} { trackId } ${update('B')} { trackId } }`;
+  const leaving = new AbortController();
+  const asked = fetch(fixture.url, { ...postOf({ query }), signal: leaving.signal }).catch(() => 'left');
+  await reading.promise;
+  leaving.abort();
+  expect(await asked).toBe('left');
+  await expect.poll(() => fixture.server.held.requests).toBe(0);
+  const stopped = fixture.server.close();
+  stopping.resolve();
+  await stopped;
+  expect(fixture.bank.lines().filter((line) => line.startsWith('PUT'))).toEqual(
+    ['A', 'B'].map((id) => `PUT /v1/api/banks/BANK/branches/${id}`),
+  );
 });
 
 test('/ready is 503 during the drain delay, while the server still accepts requests', async () => {

@@ -16,7 +16,7 @@ function source() {
   let hasEnded = false;
   async function* results() {
     try {
-      for await (const json of readable) yield { stringify: () => json };
+      for await (const json of readable) yield { hasNext: true, json };
     } finally {
       hasEnded = true;
     }

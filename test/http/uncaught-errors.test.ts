@@ -40,7 +40,7 @@ test('an uncaught error is logged while its request is in progress', async () =>
   expect(told).toEqual(['logged one']);
   resolve();
   await turns();
-  // The request is over, so its background work must not end the process.
+  // The request is over, and an error of its background work must not end the process.
   expect(await reject('two')).toBe(true);
   expect(told).toEqual(['logged one', 'failed two']);
 });

@@ -9,12 +9,15 @@ import { connectTo, postOf, postText } from '../support/requests.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 import { lateBy, turns } from '../support/waits.ts';
 
-/** Long plain answers that no client reads: the memory that they use is bounded, and so is the time. Other clients are served. */
+/**
+ * Long answers that no client reads: the memory that they use is bounded, and so is the time for which they wait. Other clients
+ * are served.
+ */
 
-/** The callers are verified, because all unverified callers of one address together would have half of the memory. */
+/** The callers are verified, because the unverified callers of one address together may use only half of the memory. */
 const authenticate = authenticateByHeaders(null, true);
 const megabyte = 1024 * 1024;
-/** Few but long values, so that the answers are long and need little work. */
+/** A branch with few but long values makes answers long with little work. */
 const branch = { name: 'x'.repeat(10_000), id: 'b' };
 /** Ten megabytes are more than the operating system buffers for a client. */
 const aliases = Array.from({ length: 20 }, (_, index) => `b${index}: branches { nodes { name } }`);

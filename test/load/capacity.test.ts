@@ -34,7 +34,7 @@ function open(limits: Parameters<typeof capacityLimits>[0]) {
   };
   const admit = (caller: string, group?: string) =>
     holding(caller, 'requests', 1, group === undefined ? {} : { group });
-  /** The number of admitted requests, of this number of requests. */
+  /** Sends this number of requests, and returns how many are admitted. */
   const admitted = (count: number, caller: string, group?: string) =>
     Array.from({ length: count }, () => admit(caller, group).why).filter((why) => why === null).length;
   return { capacity, shed, holding, admit, admitted };

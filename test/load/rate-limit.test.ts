@@ -10,7 +10,7 @@ import { postOf } from '../support/requests.ts';
 
 const callerOf = createCallers();
 
-/** The number of permitted calls, of this number of calls. */
+/** Makes this number of calls, and returns how many are permitted. */
 async function taken(limiter: RateLimiter, who: Caller, times: number): Promise<number> {
   const waits = await Promise.all(Array.from({ length: times }, () => limiter.take(who)));
   return waits.filter((seconds) => seconds === 0).length;
@@ -61,7 +61,7 @@ test('whoever makes up names has neither more memory nor the count of a caller t
     if (name % (maxCallers / 2) === 0) await taken(limiter, callerOf('busy'), 1);
   }
   expect(await taken(limiter, callerOf('busy'), 30)).toBe(0);
-  // The counters that were not used for the longest time are dropped.
+  // The least recently used counters are dropped.
   expect(await taken(limiter, callerOf('made up 0'), 40)).toBe(30);
 });
 
@@ -137,7 +137,7 @@ describe('in front of a bank', () => {
       '{ bank(bankId: "..") { branches { totalCount } } }',
     ])
       expect(codesOf(await bankql.ask(query))).not.toContain('RATE_LIMITED');
-    // A call that is not made does not count: the invalid id above prevents it, and here the missing credentials do.
+    // A call that is not made does not count: above, an invalid id prevents the call, and here missing credentials.
     const { 'Ocp-Apim-Subscription-Key': key } = credentials;
     const without = { 'Ocp-Apim-Subscription-Key': key };
     for (let times = 0; times < 3; times++)

@@ -25,7 +25,7 @@ function createSlices() {
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
-    /** Uses up the time of this iteration. */
+    /** Uses up the slice of time of this iteration. */
     useUp: () => void slices.begin(callerOf('nobody'), work('used up', 10)),
     /** The work of the next slices; each slice ends with `|`. */
     async slicesOf(count: number) {

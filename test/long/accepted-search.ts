@@ -196,7 +196,7 @@ export async function searchAccepted({ seconds, seed, say }: SearchOptions): Pro
     for (const [index, measure] of measures.entries()) {
       const list = dearest[index] ?? [];
       if (!isDearer(measure, cost, list)) continue;
-      // Measured again, because a garbage collection may have been caused by another request.
+      // The cost is measured again, because another request may have caused a garbage collection.
       const again = await costOf(candidate, caller);
       if (again !== null && again.cpuMs < cost.cpuMs) cost = again;
       dearest[index] = [...list, { candidate, caller, cost }]

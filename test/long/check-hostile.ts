@@ -48,8 +48,8 @@ const longestRefusalMs = 20;
 /** The maximum of a good caller's 99th percentile, as a multiple of its value without an attack. */
 const mostTimes = 2;
 /**
- * A 99th percentile below this value never fails, in milliseconds. A request that takes 4 ms alone takes four times as long
- * behind one refusal of 10 ms.
+ * The 99th percentile, in milliseconds, up to which a slowdown is accepted whatever its factor. Otherwise, one refusal of
+ * 10 ms in front of a request of 4 ms would fail the check.
  */
 const unfeltMs = 50;
 /** The maximum share of a core that other processes may use. With more, the check would measure them, and not bankql. */
@@ -69,7 +69,10 @@ say(`bankql and the rest: ${pinApart(bankql.child.pid ?? 0, process.pid)}`);
 const mallory = createSender(bankql.url, 'mallory');
 const alice = createSender(bankql.url, 'alice');
 
-/** Sends a hostile request, again if bankql cannot answer: the request before may have overloaded it, or closed the connection. */
+/**
+ * Sends a hostile request. Repeats it if bankql cannot answer, because an earlier request may have overloaded bankql or closed
+ * the connection.
+ */
 async function attackInPeace(hostile: Hostile) {
   for (let attempt = 1; ; attempt++) {
     const outcome = await mallory.send(hostile);

@@ -15,7 +15,7 @@ const [url = '', groups]: readonly [string, readonly Group[]] = JSON.parse(proce
 const target = new URL(url);
 const agent = new Agent({ keepAlive: true });
 const sockets = new Set<Socket>();
-/** The number of answers with each status; 0 for a connection on which no answer is read. */
+/** The number of answers with each status. Connections on which no answer is read count under status 0. */
 let statuses: Record<number, number> = {};
 let isOver = false;
 process.once('message', () => {

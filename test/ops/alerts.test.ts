@@ -80,7 +80,7 @@ function assertAlerts(
   }
 }
 
-/** Which alerts fire: the metrics are scraped from a bankql that goes through each case. A scrape counts as a minute. */
+/** Which alerts fire. Each case happens to a bankql, whose metrics are scraped. A scrape counts as a minute. */
 
 const root = join(import.meta.dirname, '../..');
 
@@ -136,7 +136,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
         },
       },
     );
-    // A breaker depends on real time, so it is switched off. Paused calls are the bank's fault too.
+    // The breaker is off, because it depends on real time.
     bankql = await serveBankql(context, { limits: { publicCacheMs: 0, breakerShare: 0 } });
     metricsUrl = /http:\S+\/metrics/.exec(output)?.[0] ?? '';
   }
@@ -163,7 +163,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
       '{ bank { messages { totalCount } branches { totalCount } } other: bank(bankId: "B") { branches { totalCount } } }',
     );
 
-  /** This number of minutes, with the clients' requests in each. */
+  /** Lets this number of minutes pass, each with the clients' requests. */
   async function live(minutes: number, minute: () => Promise<unknown> = read) {
     for (let now = 0; now < minutes; now++) {
       await scrape();
@@ -208,7 +208,7 @@ describe.skipIf(!hasPromtool)('scraped each minute', () => {
       await read();
       await leaves();
       left++;
-      // The request has ended when it is counted.
+      // A request is counted when it has ended.
       const ended = async () =>
         (await (await fetch(metricsUrl)).text())
           .match(/outcome="client left",fault="(\w+)"} (\d+)/)
@@ -327,7 +327,7 @@ test('every alert has a severity, and a runbook entry with a first command under
     expect(/```sh\n([^`]*)```/.exec(entry)?.[1] ?? '', name).toMatch(/bankql-(?:log|metrics|in-service)\b/);
     return anchor;
   });
-  // The page has no entry of an alert that does not exist.
+  // The page has no entry for an alert that does not exist.
   expect([...new Set(named)].sort()).toEqual([...entries.keys()].map((title) => title.toLowerCase()).sort());
 });
 

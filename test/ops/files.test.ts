@@ -5,7 +5,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
-/** The statements of the files in ops/ about bankql are true, and the files agree with each other. */
+/** What the files in ops/ say about bankql is true, and the files agree with each other. */
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, 'ops', file), 'utf8');
@@ -102,7 +102,7 @@ test('the image is made of one other, which an argument names: a bank may have i
   const sources = dockerfile.match(/^FROM .*$/gm) ?? [];
   expect(sources.filter((line) => !/^FROM node:\$\{NODE\}( AS \w+)?$/.test(line))).toEqual([]);
   expect(sources.length).toBeGreaterThan(1);
-  // A builder would fetch the frontend in such a line as an image.
+  // Such a line names a frontend, which a builder would fetch as an image.
   expect(dockerfile).not.toMatch(/^#\s*syntax\s*=/im);
 });
 

@@ -71,7 +71,7 @@ const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 const folder = testFolder();
 let exposed: ReadonlySet<string>;
 beforeAll(async () => {
-  // Started with workers, because some metrics are about workers.
+  // bankql is started with workers, because some metrics are about workers.
   await using bankql = await startProcess({
     BANK_BASE_URL: 'http://127.0.0.1:9',
     STATE_URL: `sqlite:${join(folder, 'state.db')}`,

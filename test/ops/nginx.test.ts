@@ -10,7 +10,9 @@ import { until } from '../support/waits.ts';
 
 if (!hasNginx) process.stdout.write('skipped: the headers behind nginx, since nginx is not installed\n');
 
-/** Compose's replicas trust the auth headers that nginx sends (IDENTITY=headers). None of these may come from the client. */
+/**
+ * The replicas of ops/compose trust the auth headers that nginx sends (IDENTITY=headers). nginx must not pass on a client's.
+ */
 describe.skipIf(!hasNginx)('nginx of compose', () => {
   const arrived: IncomingHttpHeaders[] = [];
   const replica = createServer((request, response) => {

@@ -10,7 +10,10 @@ import { type Payment, type PayOptions, pay, type Told, transfer } from '../supp
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 
-/** The time limit of each test. The deadline of payments is twice as long, so that it never passes by itself. */
+/**
+ * The time limit of each test. The deadline of payments is twice as long, so that it passes only if the test
+ * lets it pass.
+ */
 const testMs = 300_000;
 /** Resolves when the client has its answer. */
 let told = Promise.withResolvers<void>();
@@ -18,8 +21,8 @@ const head = (lines: string) => `HTTP/1.1 200 OK\r\n${lines}\r\n\r\n`;
 const json = 'Content-Type: application/json';
 
 /**
- * Behaviours of a bank that has read a payment, after which nobody can know whether it executed the payment. bank-answers.ts has
- * the bodies.
+ * Behaviours of a bank that has read a payment. Afterwards, nobody can know whether it executed the payment. The bodies of
+ * answers are in bank-answers.ts.
  */
 const faults: readonly [string, Act][] = [
   ['a reset', reset],
@@ -69,7 +72,7 @@ const faults: readonly [string, Act][] = [
   ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
 ];
 
-/** Behaviours of a bank until the deadline has passed. */
+/** What a bank does until the deadline has passed. */
 const late: readonly [string, Act][] = [
   ['nothing', hang],
   ['an answer that comes too late', (socket) => void told.promise.then(() => reply(201, '{}')(socket))],
@@ -154,7 +157,7 @@ describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name'
   let bank: PaymentBank;
   let state: State;
   let patient: BankqlProcess;
-  /** A bankql in this process, so that the test lets the deadline pass. */
+  /** A bankql in this process, so that the test can let the deadline pass. */
   let hasty: TestBankql;
   const environment = () => ({
     BANK_BASE_URL: bank.url,

@@ -47,7 +47,7 @@ describe.each([hour, -hour, 0])('a clock that moves by %i ms between the start a
     const asked = ask();
     await held.arrived;
     move(first, ...all);
-    // Which answer the other request gets depends on the clock; how many payments are sent does not.
+    // The answer to the other request depends on the clock. The number of payments that are sent does not.
     expect((await ask('other')).code).toBe(first > 0 ? 'OUTCOME_UNKNOWN' : 'IDEMPOTENCY_IN_PROGRESS');
     held.answer();
     const told = await asked;
@@ -100,7 +100,7 @@ describe('a process that was suspended until after its lease', () => {
       told.push(await ask('other'));
     };
     const late = await ask();
-    // A client may have learned meanwhile that the bank has no such payment, and may have paid in another way.
+    // In the meantime, a client may have learned that the bank has no such payment, and have paid in another way.
     expect(told).toMatchObject([{ code: 'OUTCOME_UNKNOWN' }]);
     expect(late).toMatchObject({
       code: 'BANK_TIMEOUT',

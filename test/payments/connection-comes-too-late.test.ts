@@ -20,7 +20,7 @@ test.each<[string, string, (clocks: { wall: number }) => void]>([
   ],
   [
     'its deadline is over, although no timer has fired yet',
-    // The wait for a connection used up the time, not the bank.
+    // The time was used up by the wait for a connection, and not by the bank.
     'OVERLOADED',
     () => {
       clock.now = () => clock.real() + bankDefaults.paymentTimeoutMs + 1;

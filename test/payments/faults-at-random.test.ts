@@ -12,7 +12,7 @@ test.concurrent.each(sharedStates)(
       await runHistory(makePlan(1, 200, { waitMs: 120, pauseMs: 700 }), kind),
     );
     expect(violations).toEqual([]);
-    // Makes sure that payments were made. The number that is done in time depends on the machine.
+    // Some payments were made; how many depends on the machine.
     const [done = 0, unknown = 0] = ['DONE', 'UNKNOWN'].map((state) => counts.get(`record: ${state}`));
     expect(done + unknown).toBeGreaterThan(7);
     expect(unknown).toBeGreaterThan(1);

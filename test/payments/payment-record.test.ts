@@ -63,7 +63,8 @@ test('a record says which request and which process sent the payment, who asked,
     { state: 'PENDING', requestId: 'request-1', replica: 'host:7' },
     { state: 'REJECTED', status: 422, code: 'BANK_REJECTED', bankText: 'no money, [redacted]' },
   ]);
-  // The record has more information, for the operator, than the message of the error, which is for the client.
+  // The record has more information than the error's message: the record is for the operator, and the message
+  // for the client.
   expect(unknown).toMatchObject({ state: 'UNKNOWN', requestId: null, bankText: 'disk full' });
   expect(unknown?.message).not.toContain('disk full');
   expect(JSON.stringify([refused, unknown, bankql.audit])).not.toMatch(/the-caller|the-provider/);
@@ -122,7 +123,9 @@ describe('the details of a payment', () => {
       expect(fixture.bank.calls).toEqual([]);
       expect(fixture.bankql.audit).toEqual([]);
     }
-    const { errors } = await fixture.ask(transfer, { input: { ...input, ...change('x'.repeat(longest)) } });
+    // In UTF-16, this character has two units.
+    const text = (name === 'amount' ? 'x' : '🎂').repeat(longest);
+    const { errors } = await fixture.ask(transfer, { input: { ...input, ...change(text) } });
     expect(errors).toBeUndefined();
     expect(fixture.bank.calls).toHaveLength(1);
   });

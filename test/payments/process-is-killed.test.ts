@@ -7,7 +7,10 @@ import { type State, sharedStates } from '../support/payment-states.ts';
 const [beforePending, whenPending, whenAnswered, whenDone] = killPoints;
 const whenSent = 'when the bank has it';
 
-/** The points at which bankql is killed, with the number of requests that the bank has then, and bankql's later answers. */
+/**
+ * The points at which bankql is killed, each with the number of requests that have reached the bank by then, and with
+ * bankql's later answers.
+ */
 const points = [
   { point: beforePending, sent: 0, told: 'DONE', afterLease: 'DONE' },
   { point: whenPending, sent: 0, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },
@@ -15,7 +18,7 @@ const points = [
   { point: whenAnswered, sent: 1, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },
   { point: whenDone, sent: 1, told: 'DONE', afterLease: 'DONE' },
 ] as const;
-/** Longer than any machine needs until a repeat. The test lets it pass. */
+/** The lease is longer than any machine needs to repeat a payment. The test lets it pass. */
 const leaseMs = 600_000;
 const keyOf = (point: string) => point.replaceAll(' ', '-');
 

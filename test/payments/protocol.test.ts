@@ -23,7 +23,7 @@ const keyStates: Readonly<Record<KeyState, HeldPayment | null>> = {
   REJECTED: held({ kind: 'ended', trackId, outcome: rejected, at: start + 1 }, begun),
 };
 
-/** Every event, with a description, from the attempt itself and from others. */
+/** Every event, with a description. Some events come from the attempt itself, and some from others. */
 const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
   ['begin', { kind: 'begin', record: pending() }],
   ['found in a log', { kind: 'found in a log', record: pending(), by: 'Ada', at: start + 2 }],

@@ -12,7 +12,7 @@ import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { until } from '../support/waits.ts';
 
-/** The complete sentence of all these refusals. */
+/** The sentence that all these refusals contain. */
 const sentence =
   'This request sent nothing. An earlier one with this key may have: repeat the payment with the same key, never under another one.';
 const pay = (key = 'key') =>
@@ -172,7 +172,7 @@ describe('a payment that was made, and whose answer was lost', () => {
   });
 });
 
-/** The first request of a payment is still on its way when the payment is repeated: the first request arrives last. */
+/** A payment is repeated while its first request is still on its way: the first request arrives last. */
 describe('a payment whose request is late', () => {
   test('is made once by a client that does what the refusal of its repetition says', async () => {
     const { store, state } = await storeThatGoesAway();
@@ -286,7 +286,7 @@ describe('a payment with a new key, which takes a call of its caller’s rate li
     expect(service.asked).toEqual(twice);
     service.refusals.push(refusal);
     expect(await service.payments.pay(postMakeTransaction, intent)).toMatchObject({ replayed: true });
-    // The key is known, so the payment is answered, whatever its values.
+    // There is a record for the key, so the answer comes from it, whatever the values of the request.
     const other = service.payments.pay(postMakeTransaction, intentOf({ ...given, description: 'another' }));
     await expect(other).rejects.toMatchObject({ extensions: { code: 'IDEMPOTENCY_KEY_REUSED' } });
     expect(service.asked).toEqual(twice);

@@ -142,7 +142,7 @@ test('a record of an unverified caller, as of an earlier version, belongs to its
 });
 
 describe('a repeat at a bankql with other settings', () => {
-  /** The statements of docs/operate.md about a payment that is repeated at a bankql with other settings. */
+  /** What docs/operate.md says about repeating a payment at a bankql with other settings. */
 
   const pay = `mutation { makeTransaction(input: { accountId: "A", to: { accountId: "B" }, value: { amount: "1" }, idempotencyKey: "key" }) {
   replayed userErrors { code } } }`;

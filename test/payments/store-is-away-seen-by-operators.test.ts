@@ -8,7 +8,7 @@ import { type BankqlProcess, startProcess, storeTimeoutVariable } from '../suppo
 import { testFolder } from '../support/test-folder.ts';
 import { untilFound } from '../support/waits.ts';
 
-/** The operator's view of the payment store of a serving process. */
+/** What an operator sees if the payment store of a serving process is unavailable. */
 
 const folder = testFolder();
 
@@ -43,7 +43,7 @@ describe('a store that is away while bankql runs', () => {
       BANK_BASE_URL: bank.url,
       STATE_URL: `sqlite:${path}`,
       METRICS_PORT: '0',
-      // Also a busy machine stores the first payment within this time.
+      // Even a busy machine stores the first payment within this time.
       [storeTimeoutVariable]: '5000',
     };
     await using bankql = await startProcess(environment);

@@ -27,7 +27,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
   const environment = () => ({
     BANK_BASE_URL: bank.url,
     STATE_URL: state.url,
-    // The default of bankql. On a busy machine, an available store may take longer; then the request is repeated.
+    // bankql's default. On a busy machine, an available store may take longer. In that case, the request is repeated.
     [storeTimeoutVariable]: '500',
   });
 
@@ -39,7 +39,10 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     });
   }
 
-  /** Repeats requests until the payment has ended. A beginning that a slow store takes back is in progress until then. */
+  /**
+   * Repeats requests until the payment has ended. If its INSERT timed out, bankql deletes the record later, and answers
+   * IDEMPOTENCY_IN_PROGRESS until it has done so.
+   */
   async function payToTheEnd(url: string, key: string): Promise<Told> {
     return untilFound(async () => {
       const told = await payWhenBack(url, key);
@@ -92,7 +95,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const trackId = bank.of('between')[0]?.trackId;
     expect(told).toMatchObject({ code: 'DONE', replayed: false, trackId });
     bank.decide = accept;
-    // The process that sent the payment knows its outcome, whatever happened to the store.
+    // The process that sent the payment knows the outcome, whatever happened to the store.
     expect(await pay(bankql.url, transfer('between'))).toEqual({ ...told, replayed: true });
     await giveBack();
     expect((await payToTheEnd(bankql.url, 'after-between')).code).toBe('DONE');
@@ -105,7 +108,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
       logLines(process.output(), 'the payment store lacks an outcome');
 
     test('waits for the store, and ends with 0 when it has the outcome', async () => {
-      // A busy machine may take longer than the default time to give the store back.
+      // On a busy machine, making the store available again may take longer than the default time.
       const waiting = withLimits({ storeAwayMs: 120_000 });
       await using other = await startProcess({ ...environment(), ...waiting });
       const giveBack = takeAwayBeforeTheAnswer(accept);

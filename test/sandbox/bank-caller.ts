@@ -17,7 +17,7 @@ export interface BankAnswer {
 export interface CallOptions {
   /** The default is `alice`, or `staff` for operations that only staff may do; null for no caller. */
   readonly caller?: string | null;
-  /** The body is written as JSON, with amounts (texts) as numbers; a text or bytes are sent unchanged. */
+  /** A value is sent as JSON, in which amounts (texts) become numbers. A text or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | null>>;
   /** The query string, such as `?subscription-key=…`. */
@@ -34,7 +34,8 @@ type Calls<Result> = (
 export type Call = Calls<BankAnswer>;
 
 /**
- * Calls of a bank that return the answer, its records, or its one record. The records are checked against the operation's shape.
+ * Functions that call a bank and return the answer, its records, or its only record. The records are checked against the
+ * operation's shape.
  */
 interface Caller {
   readonly call: Call;
@@ -48,7 +49,7 @@ const callerWith = (call: Call): Caller => ({
   recordOf: async (...args) => recordIn(args[0], await call(...args)),
 });
 
-/** Sends any request to a sandbox, with all headers that an operation of alice could need. */
+/** Sends any request to a sandbox, with all headers that an operation could need from alice. */
 export async function send(url: string, method: string, options: CallOptions = {}): Promise<BankAnswer> {
   const caller = options.caller === undefined ? 'alice' : options.caller;
   const all: Record<string, string | null> = {
@@ -102,7 +103,7 @@ const bankFor = (before: Hook, after: Hook) => () => {
   return { ...callerWith((...args) => callerOf(sandbox.url)(...args)), url: () => sandbox.url };
 };
 
-/** A sandbox for all tests of the file or the block that calls this. */
+/** A sandbox that all tests of the calling file or block share. */
 export const bankForAll = bankFor(beforeAll, afterAll);
 /** A new sandbox for each test. */
 export const bankForEach = bankFor(beforeEach, afterEach);

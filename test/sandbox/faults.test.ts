@@ -91,7 +91,7 @@ test('closing ends a latency at once', async () => {
   const slow = await freshBank();
   await put({ '*': { latency: 60_000 } }, slow.url);
   const waiting = slow.call('getBranches').catch((error: unknown) => error);
-  // The call waits for its answer, or is too late for one; both have the expected end.
+  // The call waits for its answer, or comes too late to get one. In both cases, it ends as expected.
   await lateBy(50);
   const started = performance.now();
   await slow.close();

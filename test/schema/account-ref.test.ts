@@ -71,7 +71,7 @@ describe('the counterparty of an AccountRef', () => {
   test.each([
     [{ account_id: 'ann' }, 'ann'],
     [{ account_id: 'bea', bank_id: 'THERE' }, 'bea'],
-    // The BIC belongs to another bank than the payer's, which the request leaves out.
+    // The BIC is that of another bank than the payer's. The request does not name the payer's bank.
     [{ account_id: 'cem' }, 'cem'],
     [{ account_id: 'twice' }, undefined],
     [{ account_id: '77', bank_id: 'THERE' }, undefined],

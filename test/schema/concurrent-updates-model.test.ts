@@ -4,8 +4,8 @@ import type { RecordedCall, Reply } from '../support/recording-bank.ts';
 import { turns } from '../support/waits.ts';
 
 /**
- * Random interleavings of queries and updates by three callers, with all caches on. The bank executes each call, and answers
- * it, when the seed says so, and fails some. A model knows every state that a record had:
+ * Random interleavings of queries and updates by three callers, with all caches on. The seed determines when the bank
+ * executes and answers each call, and which calls fail. A model knows every state that a record had:
  *
  * - a PUT changes nothing but the fields that its update names;
  * - all fields of a record that an answer shows are of one state, which is no older than the caller's own last update.
@@ -108,7 +108,10 @@ test.each([1, 2])(
       return { body: now(path.slice(path.lastIndexOf('/') + 1)) };
     }
 
-    /** For each caller and record: the step of the caller's last update that the bank executed and bankql answered. */
+    /**
+     * For each caller and record: the step of the caller's last update that the bank has executed and bankql has
+     * answered.
+     */
     const own = new Map<string, number>();
     let underWay = 0;
 

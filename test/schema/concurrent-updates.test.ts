@@ -14,8 +14,8 @@ import {
 } from '../support/update-cases.ts';
 
 /**
- * Promise 7: updates of one record that overlap wait for each other, and none is lost. Nobody delays the updates of others.
- * test/bank/update-queue.test.ts tests the order.
+ * Promise 7: overlapping updates of one record wait for each other, and none is lost. No caller delays another caller's
+ * updates. test/bank/update-queue.test.ts tests the order.
  */
 
 const shared = await shareBankqlFixture();

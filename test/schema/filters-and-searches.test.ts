@@ -9,7 +9,7 @@ import {
 import { branchRecord } from '../support/full-records.ts';
 import { branchOf } from '../support/records.ts';
 
-/** Records of the bank's lists that a filter finds: the call that finds them, and its body. */
+/** For each filter of a list, the call that finds the records at the bank, and its body. */
 
 const { bank, ask } = await shareBankqlFixture();
 
@@ -226,7 +226,7 @@ test('counterparties are found by a part of the name or of the IBAN', async () =
   expect(await found('')).toBe('abcdefg');
   for (const text of ['ΜΕΣ', 'μεσ', 'ΜΕΣΌΓΕΙΟΣ τεχνο', 'ΜΕΣΟΓΕΙΟς']) expect(await found(text)).toBe('f');
   for (const text of ['REYKJAVIK', 'reykjavík i', 'ISTANBUL']) expect(await found(text)).toBe('g');
-  // White space alone occurs in names, but in no IBAN; an accent alone matches nothing.
+  // White space alone is found in names, but not in an IBAN. An accent alone matches nothing.
   expect(await found(' ')).toBe('aefg');
   expect(await found('\u0301')).toBe('abcdefg');
 });

@@ -136,7 +136,7 @@ describe('a global id that bankql has not made is refused without a call if', ()
         const at = place % id.length;
         const changed = id.slice(0, at) + letter + id.slice(at + 1);
         const result = await ask('query Q($id: ID!) { node(id: $id) { id } }', { id: changed });
-        // A changed letter may identify another record. Then the id must be that record's own.
+        // With a changed letter, the id may identify another record. It must then be exactly that record's own id.
         if (result.errors === undefined) expect(result.data).toEqual({ node: { id: changed } });
         else expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT']);
       }),

@@ -51,7 +51,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  // A payment is identified by the line and body of its request. written-bodies.json shows that the body contains each input.
+  // The line and the body of its request identify a payment. written-bodies.json shows that the body contains each input.
   test.each([
     ['makeTransaction', transfer, { bankId: 'B2' }],
     ['makeTransaction', transfer, { accountId: 'OTHER' }],

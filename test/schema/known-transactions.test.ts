@@ -82,7 +82,7 @@ describe('the known transactions of an account', () => {
     expect(await fixture.idsOf()).toEqual(['PAID', 'NEW', 'OLD-2', 'OLD-1', 'UNDATED']);
     expect(fixture.bank.lines().slice(calls)).toEqual([list]);
     expect(await fixture.idsOf({ since: '2026-01-12T00:00:00Z' })).toEqual(['PAID', 'NEW']);
-    // The end of a period does not belong to it, so the next period may begin there.
+    // A period does not include its end, so the next period may begin there.
     const [first, end] = ['2026-01-10T00:00:00Z', '2026-01-15T00:00:00Z'];
     expect(await fixture.idsOf({ since: first, until: end })).toEqual(['OLD-2', 'OLD-1']);
     expect(await fixture.idsOf({ since: end })).toEqual(['PAID', 'NEW']);

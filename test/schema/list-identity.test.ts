@@ -49,7 +49,7 @@ const lists: readonly List[] = [
     'id own: resourceUrl name: description',
     'GET /accounts/A/owner/transaction-requests',
   ],
-  // These two have their own tests below.
+  // These two lists have their own tests below.
   ['accounts', 'bank { accounts(accountId: "ACC" PAGE) NODES }', 'label'],
   ['messages', 'bank { messages(PAGE) NODES }', 'date'],
 ];
@@ -375,7 +375,8 @@ describe('accounts', () => {
     const path = { bankId: 'BANK', accountId: 'A', viewId: 'owner', scope: 'views' as const };
     const made = accounts.map(Account.nodesIn(accounts as never, path) as (record: object) => never);
     expect(new Set(made.map((node) => Account.globalIdOf(node))).size).toBe(100);
-    // To find whether one names this bank, once for the nodes and once for their ids; and for each node, its ids, and its content.
+    // Entries are read to find out whether one names this bank (once for the nodes, and once for their ids), and for the ids
+    // and the content of each node.
     expect(reads).toBeLessThanOrEqual(600);
   });
 });

@@ -198,7 +198,8 @@ describe('a payment that is not done', () => {
       `fragment F on ${type}Payload { replayed errs: userErrors { code } }`,
       'fragment S on Payment { how: state }',
     ].filter((fragment) => selection.includes(`...${fragment.charAt(9)}`));
-    // The condition at the root uses the variables that the selection does not use.
+    // The condition at the root uses those variables that the selection leaves unused, because unused
+    // variables are invalid.
     const document = `mutation ($input: ${type}Input!, $yes: Boolean = true, $no: Boolean = false) {
       ${field}(input: $input) ${selection}
       name: __typename @include(if: $no) @skip(if: $yes)

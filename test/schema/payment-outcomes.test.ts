@@ -7,7 +7,7 @@ import { requested } from '../support/requested.ts';
 import { closedTcpGate } from '../support/tcp-gate.ts';
 
 /**
- * The ends of a payment in GraphQL, with one answer of the bank of each kind.
+ * The outcomes of a payment in GraphQL, after one answer of each kind from the bank.
  * test/payments/answer/what-an-answer-proves.test.ts tests all other answers, and
  * test/payments/answer-lost-late-or-unreadable.test.ts sends most of them over a socket.
  */
@@ -129,7 +129,7 @@ describe.each(Object.entries(kinds))('%s', (field, { document, operation, accept
     new GatewayAnswers({ hasOperatorKey, notSent: ['Slow down, please. Wait # s.', 'Key expired'] });
   const waits = { retryable: true, retryAfter: 60 };
 
-  // A client that took one of these for the bank's refusal would pay again under a new key.
+  // If a client took one of these for the bank's refusal, it would pay again with a new key.
   test.each<[string, Reply, boolean, { readonly code: string; readonly [detail: string]: unknown }]>([
     [
       'over its quota',

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { type BankWords, bankWordsOf } from '../../src/payments/answer/payment-words.ts';
 import type { AuditEntry } from '../../src/payments/audit.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials, testLeaseMs } from '../support/bankql.ts';
-import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { endedIn, exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { requested } from '../support/requested.ts';
 
 const WholePayment = graphql(`
@@ -141,6 +142,30 @@ describe('payment', () => {
     });
     expect((await paymentWith('2', '{ amount: 3 }'))?.value).toEqual({ currency: null, amount: '3' });
     expect(fixture.bank.calls).toHaveLength(2);
+  });
+
+  const data = bankWordsOf([], [], { receiptPath: ['data', 'id'] });
+  test.each([
+    ['an id', { id: 'T-1' }, 'T-1'],
+    ['the id of the transaction', { transaction_id: 'T-1' }, 'T-1'],
+    ['the id of the transaction beside its own', { id: 'P-1', transactionId: 'T-1' }, 'T-1'],
+    ['an integer', { id: 16521632 }, '16521632'],
+    ['an integer whose digits JSON loses', { id: exact('12345678901234567890') }, null],
+    ['an integer at the path of the operator', { data: { id: 16521632 } }, '16521632', data],
+    [
+      'an integer whose digits JSON loses at the path of the operator',
+      { data: { id: exact('12345678901234567890') } },
+      null,
+      data,
+    ],
+  ])('has the transaction of an answer with %s', async (_, body, transactionId, bankWords?: BankWords) => {
+    await using fixture = await startBankqlFixture({ paymentOptions: { bankWords } });
+    fixture.bank.otherwise({ body });
+    await fixture.ask(PayForPayment, { input });
+    expect((await fixture.ask(WholePayment, key)).data?.payment).toMatchObject({
+      state: 'DONE',
+      transactionId,
+    });
   });
 
   test('belongs to its caller; another caller can use the same key', async () => {

@@ -10,7 +10,7 @@ import { builder } from '../../src/schema/builder.ts';
 import '../../src/schema/schema.ts';
 
 /** A record that contains accounts: directly, in a part, and in a list. */
-const order = record('StandingOrder', 'A standing order.', {
+const order = record('PlannedPayment', 'A planned payment.', {
   id: text.nullish().meta({ name: 'orderId', description: 'Its id.' }),
   payee: accountRef.nullish().describe('Who is paid.'),
   fees: record('OrderFees', 'Who pays the fees.', {
@@ -27,13 +27,13 @@ test('an AccountRef leads to the account and the counterparty in any record', as
   const orders = [
     { id: 'o1', payee: named('p1'), fees: { payer: named('p2') }, earlier: [named('p3'), named('p4')] },
   ];
-  const StandingOrder = builder.bankRef(order, {
+  const PlannedPayment = builder.bankRef(order, {
     key: [Account, 'orderId'],
     list: { operation: getBranches, load: async () => orders },
   });
-  builder.bankNode(StandingOrder);
-  builder.objectField(Account, 'standingOrders', (t) =>
-    t.bankList(StandingOrder, { description: 'Standing orders of the account.' }),
+  builder.bankNode(PlannedPayment);
+  builder.objectField(Account, 'plannedPayments', (t) =>
+    t.bankList(PlannedPayment, { description: 'Planned payments of the account.' }),
   );
   const bankql = {
     defaults: { bankId: 'BANK', viewId: 'owner' },
@@ -51,7 +51,7 @@ test('an AccountRef leads to the account and the counterparty in any record', as
     },
   };
   const fields = '{ accountId account { accountId viewId bankId } counterparty { otherAccountId } }';
-  const document = parse(`{ bank { account(accountId: "A", viewId: "v") { standingOrders { nodes {
+  const document = parse(`{ bank { account(accountId: "A", viewId: "v") { plannedPayments { nodes {
     orderId bankId payee ${fields} fees { payer ${fields} } earlier ${fields}
   } } } } }`);
   const result = await execute({ schema: builder.toSchema(), document, contextValue: { bankql } });
@@ -64,7 +64,7 @@ test('an AccountRef leads to the account and the counterparty in any record', as
     data: {
       bank: {
         account: {
-          standingOrders: {
+          plannedPayments: {
             nodes: [
               {
                 orderId: 'o1',
@@ -91,7 +91,7 @@ test.each(['id', 'bank', 'account', 'version'])(
   },
 );
 
-/** TypeScript refuses each of these lines. */
+/** TypeScript must refuse each of these lines. */
 const wrongUses = () => {
   builder.bankRef(order, {
     key: [Account, 'orderId'],

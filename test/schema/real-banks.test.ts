@@ -169,7 +169,7 @@ const habits: readonly Habit[] = [
     transactionWith({ details: null, metadata: null }),
     transactionWith({ details: '', metadata: [] }),
   ],
-  // Lists and records in other envelopes.
+  // Lists and records inside other members than the specification's.
   ['getBranches envelope', branches, { branches: [branch] }, [branch]],
   ['getBranches envelope', branches, { branches: [branch] }, branch],
   ['postProducts envelope', products, { product: [branch] }, { products: [branch] }],

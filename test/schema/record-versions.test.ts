@@ -12,7 +12,7 @@ import {
   versionIn,
 } from '../support/update-cases.ts';
 
-/** Promise 7: the version of a record, which `ifVersion` compares, changes exactly if the record does. */
+/** Promise 7: the version of a record, which `ifVersion` compares, changes if and only if the record changes. */
 
 const shared = await shareBankqlFixture();
 

@@ -25,14 +25,14 @@ interface RecordType {
   readonly whole: object;
   /** A record without the fields that the bank may leave out. */
   readonly least: object;
-  /** The fields that are not null in the answer for that record. */
+  /** The fields that are not null in the answer for the record `least`. */
   readonly ofIds: object;
-  /** A place in the record, an invalid value for it, and the places in the answer that become null. */
+  /** Places in the record, an invalid value for each, and the places in the answer that become null. */
   readonly values: readonly (readonly [string, unknown, ...string[]])[];
 }
 
 /**
- * A boolean for each of these places, such as `legal_name: legalName`: the place in the record, and the one in the answer that
+ * Puts a boolean in each of these places. `legal_name: legalName`: the place in the record, and the place in the answer that
  * becomes null.
  */
 const booleans = (...places: readonly string[]) =>

@@ -66,8 +66,8 @@ const inputs = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMa
 );
 
 /**
- * Whether the id at a place becomes a segment of a path. The ids of a transfer's payee do so later, when the payload leads to
- * the payee's account: by then it would be too late to refuse them.
+ * Whether the id at a place becomes a segment of a path. The ids of a transfer's payee become segments only later, when the
+ * payload leads to the payee's account, and it would be too late to refuse them.
  */
 const isSegment = ([name]: Place) => name.split('.').length === 2 || name.startsWith('makeTransaction.to.');
 
@@ -128,6 +128,28 @@ test.each([...segments, ...otherIds])(
     expect(sent).toEqual([]);
   },
 );
+
+test.each([...segments, ...otherIds])(
+  '%s refuses a number whose digits JSON has lost, because it would be another id',
+  async (_name, document) => {
+    bank.otherwise(anyAnswer);
+    for (const id of [2 ** 53, -(2 ** 53), 1e21])
+      expect([id, failuresOf(await ask(document, { id }))]).toEqual([id, ['request BAD_USER_INPUT']]);
+    expect(bank.calls).toEqual([]);
+    expect(bankql.audit).toEqual([]);
+  },
+);
+
+test('an id may be an integer whose digits JSON keeps, and any integer in the text of a document', async () => {
+  bank.otherwise(anyAnswer);
+  const given =
+    '{ bank { branch(branchId: 9007199254740993) { name } customer(customerId: $id) { email } } }';
+  await ask(`query ($id: ID!) ${given}`, { id: 2 ** 53 - 1 });
+  expect(bank.lines().toSorted()).toEqual([
+    'GET /v1/api/banks/BANK/branches',
+    'GET /v1/api/banks/BANK/customers/9007199254740991',
+  ]);
+});
 
 test('an invalid page is refused without a call, although its parent is read', async () => {
   bank.otherwise(anyAnswer);

@@ -54,7 +54,7 @@ test('a field names its operations and its member, and none if an id or a record
   expect(rest.get('Bank.products')).toEqual({ operations: ['postProducts'], member: undefined });
   expect(rest.get('Account.iban')).toEqual({ operations: [], member: 'IBAN' });
   expect(rest.get('Branch.bank')).toEqual({ operations: [], member: undefined });
-  // Its value comes from the path, whatever the bank's `this_account` is.
+  // The field's value comes from the path, whatever the bank's `this_account` contains.
   expect(rest.get('Transaction.accountId')).toEqual({ operations: [], member: undefined });
   expect(rest.get('TransactionRequest.startedAt')).toEqual({ operations: [], member: 'start_date' });
   expect(rest.get('Mutation.updateBranch')).toEqual({

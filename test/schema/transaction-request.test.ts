@@ -30,7 +30,7 @@ describe('the transactions of a request', () => {
     const result = await ask(query());
     const transactions = expected?.map((uuid) => ({ uuid })) ?? [null];
     expect(requestsOf(result.data)).toEqual([{ transactions }]);
-    // With a separator that the contract does not know, the text is one id, which cannot be a segment of a path.
+    // This separator is not in the contract, so the text is a single id, which cannot be a segment of a path.
     expect(failuresOf(result)).toEqual(
       expected === null ? ['bank.account.transactionRequests.nodes.0.transactions.0 BANK_BAD_RESPONSE'] : [],
     );

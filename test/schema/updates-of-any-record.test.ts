@@ -48,12 +48,12 @@ interface PropertyCase {
   readonly field: string;
   readonly ids: string;
   readonly record: fc.Arbitrary<Record<string, unknown>>;
-  /** The possible changes, each with its name in the changes and in the body. */
+  /** The possible changes, each with the member's name in the changes and in the body. */
   readonly changes: Readonly<Record<string, readonly [string, fc.Arbitrary<unknown>]>>;
   /** A change that is part of every update. */
   readonly always?: object;
   readonly answer?: (record: object) => object;
-  /** The body if there is no other change. */
+  /** The body that is written if there is no other change. */
   readonly body?: (record: Record<string, unknown>) => object;
 }
 

@@ -159,7 +159,7 @@ describe.each(updateCases)('$field', (it) => {
   test('does not use earlier reads or caches', async () => {
     await using started = await startBankqlFixture(publicCache);
     const fixture = serveCase(it, started);
-    // The same bytes three times, so that everything that can be cached is cached.
+    // The same request is sent three times, so that everything that can be cached is cached.
     for (let time = 0; time < 3; time++) await fixture.version();
     fixture.bank.calls.length = 0;
     await fixture.ask(`mutation { ${update(it, it.change)} again: ${update(it, it.change)} }`);

@@ -65,7 +65,7 @@ describe.each(Object.entries(writes))('%s', (name, [field, payload, has, read]) 
     await using fixture = await startWith({ body: has }, has);
     const result = await fixture.ask(`mutation { ${field} }`);
     expect(result).toEqual({ data: { [name]: { trackId: fixture.trackId(), ...payload } } });
-    // An account is always read through the view.
+    // An account is always read again, through the view.
     const reads = name === 'putAccount' ? [`GET ${root}/${read}`] : [];
     expect(fixture.bank.lines().slice(1)).toEqual(reads);
   });
@@ -150,6 +150,8 @@ test('a read that is answered without a body fails', async () => {
 
 describe('a write', () => {
   test.each<[string, Reply | 'reset' | 'hang', string]>([
+    ['202', { status: 202, body: { name: 'said' } }, 'OUTCOME_UNKNOWN'],
+    ['202 without a body', { status: 202 }, 'OUTCOME_UNKNOWN'],
     ['400', { status: 400, body: 'said' }, 'BANK_REJECTED'],
     ['404', { status: 404, body: 'said' }, 'NOT_FOUND'],
     ['429', { status: 429, body: 'said' }, 'BANK_REJECTED'],

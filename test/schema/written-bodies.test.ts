@@ -71,7 +71,8 @@ test('the bodies of writes and the versions of records are those in written-bodi
 });
 
 /**
- * The literal of an input: required members, and each other field as `null` or left out; with `isDeep`, nested inputs as well.
+ * The literal of an input, with its required members. Other fields are `null` or left out; with `isDeep`, this applies to
+ * nested inputs as well.
  */
 function literalOf(type: GraphQLInputType, others: 'null' | 'left out', isDeep: boolean): string {
   const named = getNamedType(type);

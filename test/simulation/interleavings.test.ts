@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { explore, faults } from './interleavings.ts';
 
-/** The clients of one process pay twice, that of the other once. The lease of the first attempt may end. */
+/** The client of one process pays twice, and the client of the other once. The lease of the first attempt may end. */
 const limits = { asks: [2, 1], ticks: 3 } as const;
 
 test('in every order of the steps of two processes, a store and a bank, one payment is executed, and every answer to a client stays true', () => {

@@ -20,9 +20,9 @@ interface Rules {
   readonly maySend: typeof maySend;
   /** Whether a change compares the version with the one that was read. */
   readonly comparesVersions: boolean;
-  /** Whether the beginning of an attempt is taken back only when it can no longer be stored. */
+  /** Whether a record whose INSERT is uncertain is deleted only when the INSERT can no longer be stored. */
   readonly settlesWrites: boolean;
-  /** Whether the request waits until the store has confirmed the beginning. */
+  /** Whether the request waits until the store has confirmed the INSERT. */
   readonly waitsForBegin: boolean;
 }
 
@@ -81,7 +81,7 @@ type Doing =
 interface Process {
   readonly name: string;
   readonly attempt: string;
-  /** The number of times that its client still requests the payment. */
+  /** How many more times its client requests the payment. */
   readonly asks: number;
   readonly doing: Doing;
 }
@@ -92,7 +92,7 @@ interface World {
   readonly processes: readonly Process[];
   /** Insertions on their way to the store. */
   readonly inserts: readonly { readonly attempt: string; readonly leaseUntil: number }[];
-  /** Insertions that the store has answered, with the record that was there. */
+  /** Insertions that the store has answered, each with the record that already had the key. */
   readonly answers: readonly { readonly attempt: string; readonly found: Seen | 'stored' }[];
   /** Requests on their way to the bank, and its answers. */
   readonly requests: readonly { readonly attempt: string; readonly until: number }[];
@@ -100,11 +100,11 @@ interface World {
   readonly executed: readonly string[];
   /** The answers that clients have got. Each has to stay true. */
   readonly told: readonly string[];
-  /** Attempts of which a client knows that nothing was sent. */
+  /** Attempts of which a client has been told that nothing was sent. */
   readonly unsent: readonly string[];
   /** Attempts that were sent. */
   readonly sent: readonly string[];
-  /** Attempts whose beginning was taken back. */
+  /** Attempts whose record was deleted because its INSERT was uncertain. */
   readonly gone: readonly string[];
 }
 
@@ -281,7 +281,8 @@ function* stepsOf(
       const answers = world.answers.filter((each) => each !== answer);
       if (answer?.found === 'stored') {
         const held = { record: pending({ trackId: attempt, leaseUntil: doing.leaseUntil }), awaited: true };
-        // The version that the process wrote. If another process has changed the record, the comparison fails.
+        // The process compares with the version that it wrote: if another process has changed the record, the
+        // comparison fails.
         const version =
           store.held?.record.trackId === attempt && store.held.awaited ? versionOf(store, held) : -1;
         yield ['has begun', put({ doing: { step: 'may send', seen: { held, version } } }, { answers })];
@@ -338,7 +339,7 @@ function* stepsOf(
     case 'finishes':
     case 'takes back': {
       if (doing.seen === null) {
-        // Until then, the beginning may still be stored.
+        // Until then, the INSERT may still be stored.
         const inserts = rules.settlesWrites
           ? world.inserts.filter((insert) => insert.attempt !== attempt)
           : world.inserts;
@@ -385,8 +386,8 @@ function* stepsOf(
 const toldOf = { PENDING: 'begun', DONE: 'done', REJECTED: 'rejected', UNKNOWN: 'unknown' };
 
 /**
- * The version of the record that a process began: the one in the store if the state is still its own, otherwise one that does not
- * exist.
+ * The version of the record that a process began: the version in the store if the state is still that of the process; otherwise
+ * a version that does not exist.
  */
 const versionOf = (store: Seen, { record }: HeldPayment): number =>
   store.held?.record.state === record.state ? store.version : -1;

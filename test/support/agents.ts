@@ -66,7 +66,7 @@ const revision = '2026-07-28';
 
 const formClient = { elicitation: { form: {} } };
 
-/** The parts of a call in addition to its arguments. */
+/** The parts of a call besides its arguments. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly capabilities?: object;

@@ -76,7 +76,7 @@ const answers: readonly (readonly [RegExp, Make])[] = [
 export function anyAnswer({ method, path, body }: RecordedCall): Reply {
   const line = `${method} ${path}`;
   const [, payer] = /^PUT .*\/accounts\/([^/]+)\/.*\/transaction-requests$/.exec(line) ?? [];
-  // The answer to a payment repeats the payment, and has no member other than the contract's list.
+  // The answer to a payment contains only the contract's list, with an entry that repeats the payment.
   if (payer !== undefined)
     return {
       body: requested({ body }, { status: 'COMPLETED', transaction_ids: 'T1', from: { account_id: payer } }),

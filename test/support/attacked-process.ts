@@ -15,8 +15,8 @@ export interface Answered {
 interface Costs {
   /**
    * The maximum processor time of bankql's main thread while a good caller waited, in milliseconds: the wait on a machine
-   * without other work. If the test's own process was late, as the caller or as the bank, this time is subtracted, because
-   * bankql may have worked for others then. 0 if the system does not report it.
+   * without other work. The time for which the test's own process, as the caller or as the bank, was late is subtracted,
+   * because bankql may have worked for others meanwhile. 0 if the system does not report it.
    */
   readonly worstWork: number;
   /** The number of the good caller's requests that were refused with 503. */

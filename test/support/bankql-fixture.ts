@@ -37,7 +37,7 @@ export const failuresOf = (result: Result<unknown>): string[] =>
     .map(({ path, extensions }) => `${path?.join('.') ?? 'request'} ${extensions.code}`)
     .sort();
 
-/** The ends of payments in the audit log: its lines, except those about the beginning of a payment. */
+/** The audit log's lines about the outcomes of payments: all lines except those for PENDING. */
 export const endedIn = ({ audit }: TestBankql) => audit.filter(({ state }) => state !== 'PENDING');
 
 /** The call that arrived, which must be the only one. */

@@ -34,7 +34,7 @@ export function schemaOf(text: string, resolvers: Resolvers): GraphQLSchema {
   return schema;
 }
 
-/** An operation that both executors can run, with one plan for any number of runs. */
+/** An operation that both executors can run. bankql's executor compiles it once for all runs. */
 export function prepare(schema: GraphQLSchema, text: string, operationName: string | null = null) {
   const document = parse(text);
   expect(validate(schema, document)).toEqual([]);

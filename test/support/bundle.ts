@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'node_modules/.cache/bankql-tests');
 
 const storeTimeout = `Number(process.env.${storeTimeoutVariable} ?? 60_000)`;
-/** Limits that a busy machine would reach, and their replacements for processes of the tests. */
+/** Higher values, for processes of the tests, of limits that a busy machine would reach. */
 const usualLimits = [
   ['src/payments/store/open-store.ts', 'const fileTimeoutMs = 4_000;', storeTimeout],
   ['src/payments/store/postgres/postgres-driver.ts', 'const usualStatementTimeoutMs = 3_000;', storeTimeout],
@@ -40,7 +40,7 @@ export default async function bundle(): Promise<void> {
         },
       })),
       {
-        // A source finds the files that it reads, or runs as a thread, relative to its own path.
+        // A source locates the files that it reads or runs as a thread by paths relative to its own.
         name: 'addresses of sources',
         transform: {
           filter: { id: join(root, 'src/**/*.ts'), code: 'import.meta.url' },

@@ -16,7 +16,7 @@ export interface Fault {
   readonly retryAfter?: number;
 }
 
-/** The codes of a read and of a write if the connection broke, the deadline passed, or the answer is unusable. */
+/** The codes of a read and of a write: after a broken connection, after the deadline, and for an unusable answer. */
 export const broken = ['BANK_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const;
 export const late = ['BANK_TIMEOUT', 'OUTCOME_UNKNOWN'] as const;
 export const bad = ['BANK_BAD_RESPONSE', 'BANK_BAD_RESPONSE'] as const;

@@ -100,7 +100,7 @@ export const write =
     for (const part of bytes) socket.write(part);
   };
 
-/** Writes bytes, and ends the connection when they have arrived: with a reset, or in order. */
+/** Writes bytes, and ends the connection when they have arrived: by a reset, or in an orderly way. */
 export const writeThen =
   (end: 'reset' | 'end', bytes: string): Act =>
   (socket) => {
@@ -149,8 +149,8 @@ export function answer(
 export const reply = (...parts: Parameters<typeof answer>): Act => write(answer(...parts));
 
 /**
- * Behaves by the request's first line: `acts` maps texts to behaviours, and the first text that the line contains decides.
- * Never answers if the line contains none.
+ * Chooses a behaviour by the request's first line: `acts` maps texts to behaviours, and the first text that the line
+ * contains is used. If the line contains none of them, the bank never answers.
  */
 export const byLine =
   (bank: FaultyBank, acts: Readonly<Record<string, Act>>): Act =>

@@ -92,7 +92,7 @@ export async function followPage(page: string) {
   await using shell = startShell(folder);
   const replaced: string[] = [];
 
-  /** Returns the block as it should be. */
+  /** Returns the block as it should be on the page. */
   async function follow([whole, language = '', name, code = '', , answer]: RegExpExecArray): Promise<string> {
     const here = code.replaceAll('http://127.0.0.1:4000', bankql.url);
     if (language === 'ts') {

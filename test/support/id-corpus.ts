@@ -4,7 +4,7 @@ type CorpusEntry = readonly [what: string, id: string, segment: string | null];
 const refused = (what: string, id: string): CorpusEntry => [what, id, null];
 const accepted = (id: string, segment: string, what = JSON.stringify(id)): CorpusEntry => [what, id, segment];
 
-/** Ids that try to be more than one segment of a path, and unusual ids that are valid. */
+/** Ids that would be more than one segment of a path, and unusual ids that are valid. */
 export const idCorpus: readonly CorpusEntry[] = [
   // Dot segments, and texts that may become one.
   refused('a dot', '.'),

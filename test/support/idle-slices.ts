@@ -2,10 +2,10 @@ import { nobody } from '../../src/load/callers.ts';
 import { slices } from '../../src/load/slices.ts';
 import { turns } from './waits.ts';
 
-/** Resolves when no work of the caller `nobody` waits in `slices`. Only then may a test set the clock back. */
+/** Resolves when no work of the caller `nobody` waits in `slices`. A test must not set the clock back before. */
 export async function idleSlices(): Promise<void> {
   while (slices.hasTime);
-  // The operation that comes last is served last.
+  // This operation comes last, so it is served last.
   await slices.wait({ caller: nobody });
   await turns();
 }

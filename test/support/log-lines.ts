@@ -1,6 +1,6 @@
 /**
- * The parsed lines of the log that contain these words. A process prints other text as well, and the output so far may end within
- * a line.
+ * Those lines of the log that contain these words, parsed. A process prints other text as well, and the output so far may end
+ * within a line.
  */
 export const logLines = (output: string, words = '') =>
   output

@@ -39,8 +39,8 @@ const placeOf = ({ moduleId }: TestSpecification) => {
 };
 
 /**
- * Runs the long test files of each project first, so that none of them runs alone at the end. By default, vitest orders by the
- * times of the previous run, which a fresh clone does not have.
+ * Runs the long test files of each project first, so that none of them runs alone at the end. vitest's default order uses the
+ * times of an earlier run, which a fresh clone does not have.
  */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -7,7 +7,10 @@ interface LossyFetch {
   readonly bodies: { readonly query?: string; readonly variables?: Record<string, unknown> }[];
 }
 
-/** A network that loses requests and answers: `losses` decides for each request, by its body and its number. */
+/**
+ * A network that loses requests and answers. `losses` returns the fate of each request, given its body and its
+ * number.
+ */
 export function lossyFetch(losses: (body: string, nth: number) => Loss = () => null): LossyFetch {
   const bodies: LossyFetch['bodies'] = [];
   const send = async (url: string, init: RequestInit) => {

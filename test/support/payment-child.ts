@@ -10,8 +10,8 @@ import { capacityLimits } from './capacity-limits.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
- * bankql, connected as in main.ts, with a lease that the test chooses and one more part: it kills itself with SIGKILL at a named
- * point of its first payment. Its only argument is ChildSettings as JSON.
+ * bankql, connected as in main.ts, with a lease that the test chooses. At a named point of its first payment, it kills itself
+ * with SIGKILL. Its only argument is ChildSettings as JSON.
  */
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
 const { bankUrl, stateUrl, killAt, leaseMs = 10_000 } = settings;

@@ -88,8 +88,8 @@ export type Target = string | { fetch(request: Request): Promise<Response> };
 
 async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text();
-  // Node's own answer if a request has not arrived in time, for example on a machine that was suspended. bankql has not seen the
-  // request.
+  // Node itself gives this answer if a request does not arrive in time, for example on a machine that was suspended. bankql has
+  // not seen the request.
   if (response.status === 408 && text === '') throw new TypeError('The request did not arrive in time.');
   try {
     return JSON.parse(text);

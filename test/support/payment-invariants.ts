@@ -123,7 +123,7 @@ export const invariants = {
     }),
     ...answers(one, ['IDEMPOTENCY_IN_PROGRESS'], ({ trackId }, { phase }) => {
       if (phase === 'after the lease') return 'its lease has ended';
-      // An attempt that was in progress at that time, and whose key became free before another attempt began.
+      // An attempt that was in progress at that time, and whose key became free before the next attempt began.
       const isNoOther =
         one.records[0]?.trackId === trackId || requestOf(one, trackId) === undefined || isFree(one, trackId);
       return isNoOther ? null : `the record is of ${one.records[0]?.trackId}`;
@@ -188,14 +188,14 @@ export function violationsOf(history: PaymentHistory): Violation[] {
 export const describeViolation = ({ invariant, account, what }: Violation): string =>
   `payment ${account}: ${what} (${invariant})`;
 
-/** Whether a message excludes that an earlier request with the same key was sent. */
+/** Whether a message says that no earlier request with the same key was sent. */
 const saysNothingWasSent = (message: string | null): boolean =>
   /nothing (was|has been) sent|was not sent|never sent/i.test(
     (message ?? '').replace(/never sent again/i, ''),
   );
 
 const refusals: readonly string[] = ['BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND'];
-/** Codes that say nothing about the end of the payment with this key. */
+/** Codes that say nothing about the outcome of the payment with this key. */
 const noEnds = ['STATE_UNAVAILABLE', 'IDEMPOTENCY_KEY_REUSED', 'OVERLOADED'];
 /** Codes after which the key is free. */
 const released: readonly string[] = ['UNAUTHENTICATED', 'RATE_LIMITED'];
@@ -220,7 +220,7 @@ const linesOf = ({ audit }: PaymentCase, trackId: string | null) => audit.get(tr
 const isFree = (one: PaymentCase, trackId: string | null): boolean =>
   linesOf(one, trackId).some(({ state }) => state === 'NOT_SENT' || state === 'RELEASED');
 
-/** The violations in the answers with these codes (with any code if there are none), according to `check`. */
+/** The violations that `check` finds in answers with these codes, or in all answers if no codes are given. */
 function answers(
   { clients }: PaymentCase,
   codes: readonly string[],
@@ -238,7 +238,7 @@ function answers(
 const mayBeReopened = ({ sent }: PaymentCase, trackId: string | null): boolean =>
   sent.every((entry) => nameOf(entry) !== trackId);
 
-/** The contradiction between a later answer and the end in an earlier one; null if there is none. */
+/** The contradiction between a later answer and the outcome in an earlier one; null if there is none. */
 function contradiction(one: PaymentCase, end: ClientEntry, after: ClientEntry): string | null {
   if (end.told === null || after.told === null || after.began < end.ended) return null;
   if (!ends.includes(end.told.code) || noEnds.includes(after.told.code)) return null;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { compileCache } from './compile-cache.ts';
 
-/** Points in the course of a payment, in order. Only the bank can observe the points between two of them. */
+/** The points of a payment at which a process can kill itself, in order. */
 export const killPoints = [
   'before PENDING is stored',
   'when PENDING is stored',

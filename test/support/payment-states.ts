@@ -120,7 +120,8 @@ const standby: StateKind = {
   async start() {
     await using made = new AsyncDisposableStack();
     const confirming = { ...durablePostgres, synchronous_standby_names: '*' };
-    // Starts without this setting, because no standby could confirm the creation of the role and the database yet.
+    // The server starts without this setting, because no standby could confirm the creation of the role and the
+    // database yet.
     let primary = made.use(await startPostgres(durablePostgres));
     let other = made.use(await startStandby(primary, confirming));
     await primary.restart(confirming);
@@ -151,8 +152,8 @@ const standby: StateKind = {
           forwarder.leadTo(primary.port);
           await other.follow(primary);
           await untilFollowed();
-          // The processes check first. If none of them has seen a payment before, an operator confirms that the server is the
-          // standby.
+          // First, the processes check the server. If none of them has seen a payment before, an operator confirms that the
+          // server is the standby.
           await lateBy(2_000);
           const operator = await openStore(url, { retentionMs: Number.MAX_SAFE_INTEGER });
           if (operator.loss?.includes('while no bankql ran')) await operator.acceptLoss('Ada: the standby');
@@ -166,7 +167,7 @@ const standby: StateKind = {
   },
 };
 
-/** For `check:payments`. A failover takes seconds. */
+/** Only `check:payments` uses this state, because a failover takes seconds. */
 export const postgresStates: readonly StateKind[] = hasPostgres
   ? [{ ...postgres, ways: [...postgres.ways, 'cut off', 'read-only'] }, standby]
   : [];

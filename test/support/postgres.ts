@@ -53,7 +53,7 @@ export interface TestPostgres extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Deletes all tables of bankql. */
   empty(): Promise<void>;
-  /** Deletes all payments, and records an operator's decision to continue without them. */
+  /** Deletes all payments, and records that an operator accepted their loss. */
   forgetPayments(): Promise<void>;
   /** From now on, commits wait for a standby that does not exist, until `confirmNothing`. Resolves when a commit has waited. */
   waitForStandby(): Promise<void>;
@@ -81,7 +81,10 @@ export interface TestPostgres extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How old data comes back: an older snapshot of the volume has the same timeline, and a restored backup has a new one. */
+/**
+ * How old data comes back: as an older snapshot of the volume, with the same timeline, or as a restored backup, with a new
+ * one.
+ */
 export type Restoration = 'an older snapshot' | 'a restored backup';
 
 const run = (program: string, args: readonly string[]) =>
@@ -135,7 +138,8 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
-    // Otherwise two servers would use one folder, and the older one would keep the port until it notices.
+    // This waits for the end of the old server: otherwise two servers would use one folder, and the old one
+    // would keep the port for a while.
     await kill();
     settings = { ...settings, ...further };
     const all = {
@@ -188,7 +192,10 @@ async function createServer(first: Settings) {
     return pids;
   }
 
-  /** Waits until processes have ended: their connections are then closed. One that nobody has waited for yet is a zombie (Z). */
+  /**
+   * Waits until processes have ended: their connections are then closed. A process that has ended, but for which nobody has
+   * waited yet, is a zombie (Z).
+   */
   async function untilEnded(pids: readonly number[]): Promise<void> {
     for (;;) {
       const listed = await promisify(execFile)('ps', ['-o', 'stat=', '-p', pids.join()]).catch(() => null);
@@ -297,7 +304,7 @@ async function createServer(first: Settings) {
         'postgres',
         'SELECT min(datfrozenxid::text::bigint)::text AS id FROM pg_database',
       );
-      // PostgreSQL warns during the last 40 million transactions before the oldest plus 2^31.
+      // PostgreSQL warns during the last 40 million transactions before its limit, which is 2^31 above the oldest one.
       const id = Number(oldest?.id) + 2 ** 31 - 30_000_000;
       // pg_resetwal requires an orderly shutdown.
       child?.kill('SIGINT');

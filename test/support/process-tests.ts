@@ -10,7 +10,10 @@ const root = join(import.meta.dirname, '../..');
 const starter =
   /from '(node:child_process|.*\/support\/(attacked-process|browser|followed-page|live-bankql|nginx|payment-process|payment-states|postgres|process)\.ts)'/;
 
-/** These start no process, but take as long: a search through every order of events, and a store with its own thread. */
+/**
+ * These start no process, but take equally long: a search through every order of events, and a store with its own
+ * thread.
+ */
 const long = ['test/simulation/interleavings.test.ts', 'test/payments/store/sqlite/sqlite-store.test.ts'];
 
 /** The test files that start processes, and the long ones. They take half of the time of all tests. */

@@ -31,8 +31,8 @@ export interface BankqlProcess extends AsyncDisposable {
 }
 
 /**
- * The deadlines of a bundled process. They are long, because a machine that runs tests makes banks late; separate tests are about
- * deadlines.
+ * The deadlines of a bundled process. They are long, because banks are late on a machine that runs tests. Deadlines have tests
+ * of their own.
  */
 export const patience = {
   BANK_TIMEOUT_MS: '60000',
@@ -63,7 +63,7 @@ export function launch(environment: Readonly<Record<string, string>>, args: read
   return { child, ended, output: () => output };
 }
 
-/** The stores that this file has made. */
+/** The addresses of the stores that have been created in this test file. */
 const made = new Set<string>();
 
 /**
@@ -83,7 +83,7 @@ export async function startProcess(
     const look = () => {
       const found = /at (http:\/\/[^\s/,;]+)/.exec(output())?.[1];
       if (found === undefined || !/(curl|ready for traffic).*\n/.test(output())) return;
-      // Searching a long log at each line would delay the process that writes it.
+      // The rest of the log is not searched, because searching it at each line would delay the process that writes it.
       child.stdout?.off('data', look);
       resolve(found);
     };

@@ -20,7 +20,7 @@ export const postOf = (body: object | string, headers: Headers = credentials) =>
 export const connectTo = (url: string): Socket =>
   connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
 
-/** The text of a POST to /graphql: its head, and the part of its body that is sent. */
+/** A POST to /graphql as text: its head, and as much of its body as is sent. */
 export const postText = (body: string, headers: Headers = credentials, sent = body): string =>
   [
     'POST /graphql HTTP/1.1',

@@ -9,7 +9,7 @@ export interface RunOptions extends Pick<CliContext, 'now' | 'openStore'> {
   readonly answer?: string | undefined;
 }
 
-/** The parts of a process that a command receives. */
+/** What a command receives of its process. */
 export const contextOf = (
   environment: CliContext['environment'],
   given: Partial<CliContext> = {},

@@ -7,7 +7,7 @@ interface TcpGate extends AsyncDisposable {
   readonly url: string;
   /** Ends all connections. New connections lead to this port. */
   leadTo(port: number): void;
-  /** The server's next answer does not arrive, because its connection ends. */
+  /** Loses the server's next answer: ends its connection instead of passing it on. */
   loseNextAnswer(): void;
   /** Whether new connections are ended at once. */
   refuse(all: boolean): void;

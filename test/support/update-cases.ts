@@ -19,7 +19,7 @@ export interface UpdateCase {
   readonly record: object;
   /** The bank's answer to the read. */
   readonly answer: (record: object) => object;
-  /** The part of the record that is written back, in the form of the body. */
+  /** What is written back of the record, in the form of the body. */
   readonly body: object;
   /** A change, its effect on the body, and a change that clears a member. */
   readonly change: string;
@@ -30,11 +30,11 @@ export interface UpdateCase {
   readonly all: string;
   readonly same: string;
   readonly readBack: string;
-  /** A member of the record that is a text in every shape. */
+  /** A member of the record; it is a text in every shape. */
   readonly text: string;
 }
 
-/** The fields of each record that both its input and its changes have, except its bank and its ids. */
+/** For each record, the fields that are in its input and in its changes, except its bank and its ids. */
 export const members = {
   account: `balance: { amount: "1.10", currency: "EUR" } iban: "iban" label: "label" number: "number" ownerIds: ["o1", "o2"]
   swiftBic: "bic" types: ["t1", "t2"] viewsAvailable: ["owner", "public"]`,
@@ -162,7 +162,7 @@ export const updateCases: readonly UpdateCase[] = [
   },
 ];
 
-/** The numbers of a value in the form in which sentJson returns those of a body. */
+/** A value with its numbers in the form in which sentJson returns them. */
 export const numbered = (value: object): unknown => sentJson({ body: JSON.stringify(value) } as never);
 
 export const update = (it: UpdateCase, changes: string, selection = 'trackId', ifVersion?: string) =>

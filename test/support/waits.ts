@@ -49,5 +49,8 @@ export function countIterations(): { readonly count: number } & Disposable {
  */
 export const quietFor = (milliseconds: number): Promise<void> => delay(milliseconds);
 
-/** The delay of a bank, a client or a person in a test. It is a part of the case, and its length decides nothing. */
+/**
+ * The delay of a bank, a client or a person in a test. It is a part of the case, and no verdict depends on its
+ * length.
+ */
 export const lateBy = (milliseconds: number): Promise<void> => delay(milliseconds);

@@ -139,7 +139,7 @@ test('an answer that cannot be read is counted and logged by its bank operation'
   expect(await telemetry.registry.metrics()).toContain(
     'bankql_bank_unreadable_answers_total{bank_operation="getBranches"} 1\n',
   );
-  // The runbook's command finds this line among the bank calls.
+  // This is the line that the runbook's command finds among the bank calls.
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 40, ...answer, reason: 'unreadable', msg: 'bank call: its answer cannot be read' },
   ]);

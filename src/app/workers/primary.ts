@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { type CliContext, type Service, takeAll } from '../../commands/command.ts';
 import type { Config } from '../../config/config.ts';
 import { messageOf, StartError } from '../../errors.ts';
-import { createSerialQueue } from '../../serial-queue.ts';
+import { createSerialQueue } from '../../queue.ts';
 import { logOptions } from '../../telemetry/log.ts';
 import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
@@ -73,7 +73,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         resolve(message.start);
       });
       worker.on('error', (error) => {
-        // A worker whose process could not be created emits no `exit`.
+        // Only a worker whose process could not be created is handled here, because it emits no `exit`.
         if (worker.process.pid !== undefined) return;
         forget(worker);
         reject(new StartError(messageOf(error)));
@@ -83,7 +83,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         forget(worker);
         // Node does not always notice that the worker's channel is closed, and would pass connections to the worker.
         worker.disconnect();
-        // The worker's last message may be read after its end.
+        // The worker's metrics are kept for a while, because its last message may be read after its end.
         void delay(maxMetricsWaitMs).then(() => metrics.retire(worker.id));
         const how = signal ?? code;
         reject(new StartError(words ?? `A worker ended (${how}) before it served.`));
@@ -149,7 +149,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   }
 
   async function start(): Promise<void> {
-    // Only one worker is started first: a failure that stops one worker would stop them all, and is then reported once.
+    // The first worker is started alone: a failure that would stop every worker is then reported once.
     const { url, stateLine } = await launch(0);
     await Promise.all(Array.from({ length: config.workers - 1 }, () => revive(0)));
     if (isStopping) return;
@@ -167,7 +167,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const metricsServer =
     config.metrics &&
     (await serveMetrics({ contentType: metrics.contentType, metrics: readMetrics }, config.metrics));
-  // SIGUSR2 replaces no worker before all workers have started.
+  // The start is in the queue of replacements, so that SIGUSR2 replaces no worker before all have started.
   const started = replacements.run(start);
   return {
     async reload() {

@@ -38,12 +38,12 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     else if (message.bankql === 'reload') void started.promise.then(({ reload }) => reload());
     else endOnce(message.bankql === 'retire');
   });
-  // Messages to a primary that was killed fail, also those of Node and of the rate limiter.
+  // If the primary was killed, all messages to it fail, including those of Node and of the rate limiter.
   worker?.on('error', () => {});
   await tellPrimary({ bankql: 'starting' });
   const service = await serveBankql(context, { isWorker: true, signal: ending.signal });
   started.resolve(service);
-  // If the primary was killed, Node would end this process at once, and with it payments that are under way.
+  // If the primary was killed, Node would end this process at once, with its payments in progress.
   worker?.on('disconnect', () => {
     worker.exitedAfterDisconnect = true;
     endOnce(false);

@@ -13,7 +13,7 @@ const nothingSent = {
   description: null,
   trackId: null,
   others: [],
-  // Without a payment, no date in the answer is too early.
+  // There is no payment here, so no date in the answer may count as too early.
   createdAt: Number.NEGATIVE_INFINITY,
 };
 
@@ -35,7 +35,7 @@ const answered = [
 
 /**
  * `bankql payments explain '200 {"id":"T"}'`: prints how bankql reads this answer of the bank.
- * Shape:  the exit code: 0 if the answer decides a payment of at least one operation.
+ * Shape: the exit code: 0 if the answer means DONE or REJECTED for at least one operation.
  * Errors: UsageError if the text is not an answer.
  */
 export async function explain({ environment, write }: CliContext, { words }: Given): Promise<number> {
@@ -54,11 +54,13 @@ export async function explain({ environment, write }: CliContext, { words }: Giv
   const states = answered.map(([name, operation]) => {
     const options = { operation, bankWords, gateways: bankLimits.gateways, sent: nothingSent, secrets: [] };
     const { state, isAccepted, unknown, drifts } = classifyPaymentResponse(response, options);
-    write(`${name}: ${state}${isAccepted ? ' (accepted, not known to be executed)' : ''}\n`);
+    write(`${name}: ${state}${isAccepted ? ' (accepted, perhaps not executed)' : ''}\n`);
     write(`    ${meanings[state]}\n`);
     if (drifts.length > 0) write(`    drift ${drifts.join(', ')}\n`);
     if (unknown !== undefined)
-      write(`    not known: ${unknown.names.join(', ') || 'the answer as a whole'}; set ${unknown.hint}\n`);
+      write(
+        `    not understood: ${unknown.names.join(', ') || 'the answer as a whole'}; set ${unknown.hint}\n`,
+      );
     return state;
   });
   write('Members that repeat the payment were not compared, because none was sent.\n');

@@ -50,8 +50,7 @@ export async function readAttempts(
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
       number++;
       if (line.includes('\0')) throw new Error('it is in UTF-16, or no text: save it in UTF-8.');
-      // A byte order mark may stand before the first line, and where files were joined.
-      const entry = line.includes('"audit"') ? readLine(line.replace(/^\uFEFF/, '')) : null;
+      const entry = audited.test(line) ? readLine(line) : null;
       if (entry === undefined) writeError(`${file}:${number}: this audit line is damaged, and left out.\n`);
       if (entry == null) continue;
       const key = `${entry.id} ${entry.trackId}`;
@@ -69,11 +68,18 @@ export async function readAttempts(
     .sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** An audit line; null for a line of another kind, undefined for an audit line that is damaged. */
+/** A member `audit`, also in JSON that another JSON contains as a text. */
+const audited = /"audit\\*"/;
+const auditedInText = /\\"audit\\+":\\+"payment\\+"/;
+
+/**
+ * An audit line; null for a line of another kind, undefined for an audit line that is damaged, or that a log collector has put into
+ * another JSON. Before the line may stand a byte order mark or the prefix of a log collector, such as that of `kubectl logs --prefix`.
+ */
 function readLine(line: string): AuditEntry | null | undefined {
   try {
-    const json: unknown = JSON.parse(line);
-    if (Object(json).audit !== 'payment') return null;
+    const json: unknown = JSON.parse(line.slice(line.indexOf('{')));
+    if (Object(json).audit !== 'payment') return auditedInText.test(line) ? undefined : null;
     const { audit: _, ...entry } = auditLine.parse(json);
     return entry;
   } catch {

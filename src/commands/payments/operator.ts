@@ -64,10 +64,7 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Nothing was written.');
 }
 
-/**
- * The value of an option whose sentence is stored in the record, such as --reason.
- * Errors: UsageError if it is missing, or not one line.
- */
+/** The sentence in an option such as --reason, for the record. Errors: UsageError if it is missing, or not one line. */
 export function sentence(option: string, meaning: string, value: string | undefined): string {
   const trimmed = value?.trim() ?? '';
   if (!/^\P{C}{1,500}$/u.test(trimmed)) throw new UsageError(`--${option} says ${meaning}, in one line.`);

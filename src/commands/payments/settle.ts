@@ -32,7 +32,7 @@ export async function settle(context: CliContext, given: Given<typeof settleOpti
       } catch (error) {
         if (!(error instanceof StartError)) throw error;
         missed.push(error.message);
-        // The store is unavailable for the other payments too.
+        // The loop ends, because the store is unavailable for the other payments too.
         if (error.cause instanceof StoreUnavailable) break;
       }
     }
@@ -56,7 +56,7 @@ function readSettlement(
   { values, words: [text, ...others] }: Given<typeof settleOptions>,
   now: number,
 ): { readonly wanted: string | Search; readonly verdict: Verdict } {
-  // With --bank-text there is no default limit: one decision holds for all payments with that text.
+  // With --bank-text there is no default limit, because the verdict holds for all payments with that text.
   const defaultLimit = values['bank-text'] === undefined ? undefined : Number.POSITIVE_INFINITY;
   const search = readSearch(values, now, defaultLimit);
   const { as, by, reason, yes: _yes, limit: _limit, ...narrowing } = values;

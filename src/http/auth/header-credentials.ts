@@ -51,7 +51,7 @@ function identityOf(
   peer: string,
   areProven: boolean,
 ): Identity {
-  // A line break separates the two safely, because no credential contains one.
+  // The two are separated by a line break, which no credential contains.
   const caller = `${authProviderName ?? ''}\n${authId ?? ''}`;
   if (areProven && authProviderName !== null && authId !== null) {
     const name = `header ${caller}`;

@@ -16,7 +16,8 @@ const defaultTimes = {
   /** The age at which a set is fetched again in the background. */
   refreshMs: 9 * 60_000,
   /**
-   * The age from which callers wait for this fetch, unless the last fetch failed. It limits how long a revoked key is accepted.
+   * The age from which callers wait for that fetch, unless the last fetch failed. This age limits how long a revoked key is
+   * accepted.
    */
   maxAgeMs: 10 * 60_000,
   /** The age up to which a set is used if it cannot be fetched again. */
@@ -34,11 +35,14 @@ const maxJwksBytes = 256 * 1024;
 /** Thrown if a token cannot be verified now: there are no keys, or the token names a key that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
-  /** The number of seconds after which the keys may be known. */
+  /** The number of seconds after which the client may try again. */
   readonly retryAfter: number;
+  /** Whether a fetch has failed. If not, the token names a key that is not in the set, and may have made it up. */
+  readonly hasFailed: boolean;
 
-  constructor(waitMs: number) {
+  constructor(waitMs: number, hasFailed: boolean) {
     super('the key set cannot be fetched now');
+    this.hasFailed = hasFailed;
     this.retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
   }
 }
@@ -50,13 +54,14 @@ interface JwksOptions {
   readonly times?: Partial<JwksTimes> | undefined;
   /** Called with the reason when a fetch fails; it must not throw. */
   readonly onFailure: (error: unknown) => void;
-  /** Called with the number of entries that are no usable keys, when it changes; it must not throw. */
+  /** Called when the number of unusable keys in the set changes, with the new number. Must not throw. */
   readonly onSkipped?: ((entries: number) => void) | undefined;
 }
 
 /**
  * Finds a token's key. `reload` fetches the set at once, and resolves with whether this succeeded; if not, the earlier set
- * stays in use. `current` returns the number of the set in use; null if the set has to be fetched again.
+ * stays in use. Sets are numbered: `current` returns the number of the set in use, or null if the set has to be fetched
+ * again.
  */
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
@@ -83,7 +88,7 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
   const waitMs = () => restedAt - now() - (burst - 1) * pauseMs;
 
   const load: FetchImplementation = async (address, init) => {
-    if (waitMs() > 0) throw new JwksUnavailable(waitMs());
+    if (waitMs() > 0) throw new JwksUnavailable(waitMs(), hasFailed);
     const begun = now();
     restedAt = Math.max(restedAt, begun) + pauseMs;
     try {
@@ -95,10 +100,11 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
       hasFailed = true;
       restedAt = now() + burst * pauseMs;
       onFailure(error);
-      throw new JwksUnavailable(pauseMs);
+      throw new JwksUnavailable(pauseMs, true);
     }
   };
-  // jose would make all callers wait for a set that is too old, and its cooldown uses the system clock, which may be set back.
+  // jose's own limits are off: its maximum age would make all callers wait for a new set, and its cooldown uses the system
+  // clock, which may be set back.
   const options = { timeoutDuration: timeoutMs, cacheMaxAge: Infinity, cooldownDuration: Infinity };
   const jwks = createRemoteJWKSet(new URL(url), { ...options, [customFetch]: load });
   /** Errors: JwksUnavailable. */
@@ -113,14 +119,14 @@ export function createJwks({ url, proxyUrl, times, onFailure, onSkipped }: JwksO
     if (age() >= refreshMs) {
       const reloaded = reload().catch(() => {});
       if (age() >= graceMs || (age() >= maxAgeMs && !hasFailed)) await reloaded;
-      if (age() >= graceMs) throw new JwksUnavailable(waitMs());
+      if (age() >= graceMs) throw new JwksUnavailable(waitMs(), true);
     }
     try {
       return await jwks(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
-    // A fetch that began before the token's request may not know its key.
+    // A fetch that began before the token's request may lack its key, so another one follows.
     while (askedAt < arrivedAt) await reload();
     return jwks(header, token);
   };
@@ -157,7 +163,7 @@ function isReadable(key: z.infer<typeof Key>): boolean {
  * Fetches the key set.
  * Shape:  the usable keys, and the number of unusable entries, which are left out: with one of them, jose could verify no
  *         token.
- * Errors: any reason why the set cannot be read, also that it contains no usable key.
+ * Errors: any reason why the set cannot be read, or that it contains no usable key.
  */
 async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], proxy: ProxyAgent | null) {
   // The dispatcher must be of the same version of undici as `fetch`. Node's fetch may have another version.
@@ -172,7 +178,7 @@ async function fetchKeys(url: string, init: Parameters<FetchImplementation>[1], 
     chunks.push(chunk);
   }
   if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
-  // A TextDecoder drops a byte order mark.
+  // TextDecoder is used because it drops a byte order mark.
   const entries = KeySet.parse(JSON.parse(new TextDecoder().decode(Buffer.concat(chunks)))).keys;
   const parsed = entries.flatMap((entry) => Key.safeParse(entry).data ?? []);
   if (entries.length > 0 && parsed.length === 0) throw new Error('none of its entries is a key');

@@ -13,7 +13,7 @@ export interface JwtOptions {
   readonly refusedAudience?: string | null;
   /** The URL of the metadata that tells clients where to get tokens (RFC 9728). A refused client gets it. */
   readonly resourceMetadata?: string | null;
-  /** The algorithms of signatures that are accepted: public keys only, see `jwtAlgorithms`. */
+  /** The accepted signature algorithms, of those in `jwtAlgorithms`: all use public keys. */
   readonly algorithms: readonly string[];
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;

@@ -26,29 +26,34 @@ const maxVerified = 4096;
 /** The maximum number of keys to try for a token that does not name its key. */
 const maxCandidates = 8;
 
-/**
- * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's.
- * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
- *         that is not accepted; OVERLOADED (503) while tokens cannot be verified. The last two are
- *         reported to `onRefusal`, which must not throw.
- */
-export function authenticateByToken(
-  options: JwtOptions,
-  logger: Pick<Logger, 'warn'>,
-  onRefusal?: (why: TokenRefusal) => void,
-): Authenticate & { readonly reloadKeys: Keys['reload'] } {
-  const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
-  const { paymentScope = null, refusedAudience = null, resourceMetadata = null } = options;
-  const metadata = resourceMetadata === null ? [] : [`resource_metadata="${resourceMetadata}"`];
-  const keys = createJwks({
-    url: options.jwksUrl,
-    proxyUrl: options.jwksProxyUrl ?? null,
-    times: options.keyTimes,
+/** The keys of the issuer. Failures to fetch them are logged. */
+const openKeys = ({ jwksUrl, jwksProxyUrl = null, keyTimes }: JwtOptions, logger: Pick<Logger, 'warn'>) =>
+  createJwks({
+    url: jwksUrl,
+    proxyUrl: jwksProxyUrl,
+    times: keyTimes,
     onFailure: (error) =>
       logger.warn({ reason: fetchFailure(error) }, 'the keys that verify tokens cannot be fetched'),
     onSkipped: (entries) =>
       logger.warn({ entries }, 'entries of the key set that are no usable keys are skipped'),
   });
+
+/**
+ * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's. `keys`: those
+ * of another endpoint with tokens of this issuer, which are then shared.
+ * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
+ *         that is not accepted; OVERLOADED (503) while tokens cannot be verified. `onRefusal` is called with the last
+ *         two, and must not throw.
+ */
+export function authenticateByToken(
+  options: JwtOptions,
+  logger: Pick<Logger, 'warn'>,
+  onRefusal?: (why: TokenRefusal) => void,
+  keys = openKeys(options, logger),
+): Authenticate & { readonly keys: Keys } {
+  const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
+  const { paymentScope = null, refusedAudience = null, resourceMetadata = null } = options;
+  const metadata = resourceMetadata === null ? [] : [`resource_metadata="${resourceMetadata}"`];
   const expected = {
     issuer,
     audience,
@@ -157,7 +162,7 @@ export function authenticateByToken(
           error.retryAfter,
         );
       const reason = refusalMessage(error);
-      // RFC 6750 allows no other characters; the name of a claim may have some.
+      // Other characters are replaced: RFC 6750 does not allow them, but the name of a claim may contain them.
       const description = reason.replaceAll(/[^ !#-[\]-~]/g, '?');
       throw unauthenticated(reason, [
         'error="invalid_token"',
@@ -166,7 +171,7 @@ export function authenticateByToken(
       ]);
     }
   };
-  return Object.assign(authenticate, { reloadKeys: keys.reload });
+  return Object.assign(authenticate, { keys });
 }
 
 /**
@@ -229,7 +234,7 @@ export function bearerToken({ rawHeaders }: Pick<IncomingHead, 'rawHeaders'>): s
 }
 
 function tokenRefusalOf(error: unknown): TokenRefusal {
-  if (error instanceof JwksUnavailable) return 'no keys';
+  if (error instanceof JwksUnavailable) return error.hasFailed ? 'no keys' : 'key';
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
   if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
@@ -239,7 +244,7 @@ function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof BoundToSender) return 'bound to its sender';
   // A claim has an unexpected value, or cannot be a credential.
   if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
-  // Any other error is caused by an unusable key of the set.
+  // Any other error means that a key of the set is unusable.
   return error instanceof errors.JOSEError ? 'malformed' : 'key';
 }
 
@@ -254,7 +259,7 @@ function refusalMessage(error: unknown): string {
   return 'The bearer token is not accepted.';
 }
 
-/** A claim as text. An integer becomes its digits, if JSON keeps all of them. Undefined for any other value. */
+/** A claim as text. An integer becomes its digits, if a double holds all of them. Undefined for any other value. */
 function claimText(payload: JWTPayload, name: string): string | undefined {
   const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined;

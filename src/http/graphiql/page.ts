@@ -156,7 +156,7 @@ export function createGraphiQL(options: GraphiQLOptions, explains: boolean) {
         'Content-Type': 'text/html; charset=utf-8',
         'Cache-Control': 'no-cache',
         'Content-Security-Policy': pagePolicy,
-        // The same URL also serves GraphQL, depending on `Accept`.
+        // Caches must distinguish by `Accept`, because the same URL also serves GraphQL.
         Vary: 'Accept',
       };
       const html = renderPage(

@@ -25,8 +25,8 @@ const noContent = 204;
 const maxStatus = 64;
 
 /**
- * Reads a body. A success that may be incomplete is unreadable: a 206, a missing body that the headers do not announce as
- * empty, and a text whose end they do not announce. JSON objects and lists show their end themselves.
+ * Reads a body. A success that may be incomplete is unreadable: a 206; an empty body, unless the headers say that it is
+ * empty; a text, unless they say where it ends. JSON objects and lists show their own end.
  */
 export function readBody({
   status,
@@ -46,7 +46,7 @@ export function readBody({
     const wrong = checkNames(text);
     return wrong === null ? { kind: 'json', value } : without(wrong);
   } catch {
-    // Text that begins like JSON or markup is a truncated document; a status is plain words.
+    // A status is plain words: a text that begins like JSON or markup is a truncated document.
     const isStatus = Buffer.byteLength(text) <= maxStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
     return isStatus ? { kind: 'text', value: text } : without('unreadable');
   }
@@ -57,8 +57,8 @@ const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const maxLevels = 64;
 
 /**
- * Why valid JSON is not read: it is too deep, or an object has the same name twice, in any spelling. JSON.parse keeps
- * the last member, and nobody knows which one is right.
+ * Why valid JSON is not read: it is too deep, or an object has the same name twice, in any spelling. JSON.parse would
+ * keep the last member, and nobody knows which of the two is right.
  */
 function checkNames(json: string): 'unreadable' | 'repeated' | null {
   const open: Set<string>[] = [];

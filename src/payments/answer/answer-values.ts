@@ -17,11 +17,11 @@ export interface Sent
   readonly trackId: string | null;
   /** The time of the request, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Every other text of the request, such as the ids of its path and the caller's. */
+  /** Every other text of the request, such as the ids in its path and those of the caller. */
   readonly others: readonly string[];
 }
 
-/** A text or a number. `true` and `false` decide nothing: banks use them for success and for failure. */
+/** A text or a number. `true` and `false` have no meaning here, because banks use both for success and for failure. */
 export const scalarOf = (value: unknown): string | null =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : null;
 export const isEmptyText = (value: unknown): boolean => value == null || scalarOf(value) === '';
@@ -30,7 +30,7 @@ export const isEmptyList = (value: unknown): boolean =>
 export const isEmptyContainer = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** Converts a text to a form that can be compared; null if the text has no meaning. */
+/** Converts a text to a form in which equal values are equal; null if the text is no such value. */
 type Read = (text: string) => string | null;
 export const idText = (text: string): string => text.replaceAll(/\s+/g, '').toLowerCase();
 export const bankCode = (text: string): string => withoutHeadOffice(idText(text));
@@ -50,7 +50,7 @@ export function isSame(value: unknown, own: string | null, read: Read): boolean 
   return text !== null && read(text) !== null && read(text) === read(own);
 }
 
-/** The maximum length of an id, because the record cannot store longer ones. */
+/** The maximum length of an id. A record cannot store a longer one. */
 const maxReceipt = 4000;
 /** The names of HTTP statuses that mean no success, such as `BAD_REQUEST`. */
 const errorNames: ReadonlySet<string> = new Set(
@@ -110,7 +110,10 @@ export const isReceiptMember = (folded: string, value: unknown, options: Receipt
 
 const hourMs = 60 * 60_000;
 const dateTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/;
-/** The bank's clock may be ahead, and a time without a zone may be local time in any zone. */
+/**
+ * How far a time may be in the future: the bank's clock may be ahead, and a time without a zone may be local
+ * time in any zone.
+ */
 const aheadMs = 5 * 60_000;
 const easternmostMs = 14 * hourMs;
 const westernmostMs = 12 * hourMs;
@@ -148,7 +151,10 @@ const isAddress = (value: unknown) => typeof value === 'string' && /^(?:https?:\
 export const isLink = (value: unknown): boolean =>
   isAddress(value) || (isObject(value) && Object.keys(value).length === 1 && isAddress(value.href));
 
-/** Whether all links have one of these names. Any other link may lead to a step that the payment still needs. */
+/**
+ * Whether every link has one of these names. A link with another name may lead to a step that the payment still
+ * needs.
+ */
 export function areLinks(links: unknown, names: readonly string[]): boolean {
   const isLinkName = (name: unknown) => typeof name === 'string' && names.includes(fold(name));
   return Array.isArray(links)

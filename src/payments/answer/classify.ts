@@ -15,9 +15,9 @@ import { type Finding, finding, readSuccess, speaksOfFailure } from './success-a
 import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answer.ts';
 
 /**
- * The meaning of the bank's answer to a payment. An answer decides only if bankql understands all of it. DONE needs evidence of
- * the execution, REJECTED of the refusal; everything else is UNKNOWN. Names, words and phrases are in payment-words.ts. The
- * bodies with which a gateway refuses a request before the bank reads it are in bank/gateway-answers.ts.
+ * The meaning of the bank's answer to a payment. bankql has to understand all of the answer: DONE needs evidence of the
+ * execution, and REJECTED evidence of the refusal. Everything else is UNKNOWN. Names, words and phrases are in
+ * payment-words.ts. The bodies with which a gateway refuses a request before the bank reads it are in bank/gateway-answers.ts.
  */
 
 /**
@@ -25,8 +25,8 @@ import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answe
  * - `REJECTED`: the bank did not execute it and will not.
  * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept,
  *   and the key is free again.
- * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment and has not said that it executed it; `answer`: as for
- *   DONE.
+ * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said whether it executed it. `answer`: as
+ *   for DONE.
  */
 interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
@@ -34,12 +34,12 @@ interface PaymentVerdict {
   readonly isAccepted: boolean;
   /** The deviations of the answer from the contract, as in docs/real-banks.md. */
   readonly drifts: readonly (keyof typeof responseDrifts)[];
-  /** Why the answer is UNKNOWN, if bankql does not know its shape or its texts. */
+  /** Why the answer is UNKNOWN, if bankql does not understand its shape or its texts. */
   readonly unknown?: UnknownAnswer | undefined;
 }
 
 interface UnknownAnswer {
-  /** The unknown members, such as `data.id`; bounded. */
+  /** The members that are not understood, such as `data.id`; a limited number of them. */
   readonly names: readonly string[];
   /** The settings with which bankql would understand the answer. */
   readonly hint: string;
@@ -47,7 +47,7 @@ interface UnknownAnswer {
   readonly code?: string | undefined;
 }
 
-/** An answer whose shape or texts are not known, and the bank's text in it. */
+/** An answer that bankql does not understand, and the bank's text in it. */
 export interface StrangeAnswer extends UnknownAnswer {
   readonly operation: string;
   readonly status: number;
@@ -55,9 +55,9 @@ export interface StrangeAnswer extends UnknownAnswer {
 }
 
 interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'> {
-  /** The answers of gateways in front of the bank (default: those that bankql knows without settings). */
+  /** Recognises the answers of gateways in front of the bank (default: without the operator's texts). */
   readonly gateways?: GatewayAnswers | undefined;
-  /** Whether a read got the same 401 in this process (bank/refused-reads.ts). */
+  /** Whether a read in this process got the same 401 (bank/refused-reads.ts). */
   readonly isRefusalOfReads?: ((response: Answered) => boolean) | undefined;
   /** The secrets of the request. The bank may repeat them, and no stored answer may contain them. */
   readonly secrets: readonly string[];
@@ -67,7 +67,7 @@ interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'
 type Answered = Pick<HttpResponse, 'status' | 'headers' | 'body'>;
 
 const doneStatuses: ReadonlySet<number> = new Set([200, 201, 203, 204]);
-/** 409 is not one of them, because the bank may have executed the payment before. */
+/** 409 is not one of these statuses, because the bank may already have executed the payment. */
 const refusalStatuses: ReadonlySet<number> = new Set([400, 402, 403, 404, 405, 413, 415, 422]);
 /** The statuses with which a gateway or bank may refuse a request before it reads the payment. */
 const earlyStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
@@ -110,7 +110,7 @@ function classifySuccess(
   const { operation, bankWords, secrets } = options;
   const found = isTaught(bankWords) ? readPaths(said, options) : readSuccess(said, options);
   const { meaning, names } = found;
-  // If the operator has configured the path of the status, the operator knows what the bank means by 202.
+  // With a configured path of the status, the operator knows what the bank means by 202.
   const isDone = meaning === 'done' && (doneStatuses.has(status) || bankWords.statusPath !== undefined);
   const isWhole = said.kind !== 'unreadable' && said.kind !== 'repeated';
   const isSilent = status === 202 && isWhole && !speaksOfFailure(said.value, options);

@@ -3,14 +3,17 @@ import { type About, type Fact, factsIn } from './facts.ts';
 import * as words from './payment-words.ts';
 import { type Meaning, meaningOf } from './payment-words.ts';
 
-/** Members that bankql does not know prove nothing, but they may contradict other members. */
+/** Members that bankql does not understand prove nothing, but may contradict others. */
 
 /** A text, a number or a boolean. */
 const plain = (value: unknown): string =>
   typeof value === 'boolean' ? String(value) : (scalarOf(value) ?? '');
 const isNo = (value: unknown): boolean => /^(?:false|no|n|0)$/i.test(plain(value));
 const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(value));
-/** Whether a member that is named for a failure reports none: it is empty, a count of zero, or a flag that is not set. */
+/**
+ * For a member whose name means a failure: whether it reports none. It is then empty, a count of zero, or a flag that is
+ * not set.
+ */
 const isNoFailure = (value: unknown): boolean =>
   isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));
 

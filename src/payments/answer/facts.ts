@@ -25,22 +25,23 @@ import * as words from './payment-words.ts';
 import { type BankWords, fold, isReason, type Meaning, meaningOf } from './payment-words.ts';
 
 /**
- * A value in an answer, with its place: the names that lead to it. Known places are those of the contract's records, of the
- * request that was sent, and of payment-words.ts. At a known place, the rules below check whether the value is known too.
+ * A value in an answer, with its place: the names of the members that contain it, from the outermost to its own. bankql
+ * understands a value only at a place of the contract's records, of the request that was sent, or of payment-words.ts, and
+ * only if it meets the rule below for this place.
  */
 export interface Fact {
-  /** The names that lead to the value, as the bank writes them. */
+  /** The names of the place, as the bank writes them. */
   readonly path: readonly string[];
-  /** The name, folded (see `fold`). An entry of a list has the name of the list. */
+  /** The last name, folded (see `fold`). An entry of a list has the name of the list. */
   readonly name: string;
-  /** The folded names that lead to the value, such as `details_value_amount`. A folded name contains no `_`. */
+  /** The place as folded names, such as `details_value_amount`. A folded name contains no `_`. */
   readonly place: string;
   readonly value: unknown;
 }
 
 const root: Omit<Fact, 'value'> = { path: [], name: '', place: '' };
 
-/** The facts in an object or a list. `isOpen`: whether the facts inside a member replace the member's own fact. */
+/** The facts in an object or a list. `isOpen`: whether a member is replaced by the facts inside it. */
 export const factsIn = (
   value: object,
   isOpen: (fact: Fact) => boolean,
@@ -79,7 +80,7 @@ export interface About {
   /** The payment, which an answer may repeat. */
   readonly sent: Sent;
   readonly now: number;
-  /** Whether the answer is so long that only its known members are read. */
+  /** Whether the answer is so long that bankql reads only the members that it understands. */
   readonly isLong: boolean;
   /** Whether the record is an entry of a list: the one that repeats the payment. */
   readonly isEntry: boolean;
@@ -101,7 +102,7 @@ export const meaningsIn = (facts: readonly Fact[], about: About): (Meaning | nul
 type Rule = (value: unknown, about: About) => boolean;
 
 const isRecord: Rule = (value) => isObject(value);
-/** Accepts a free text of the bank, if the answer has a status and the text says nothing about the outcome. */
+/** Accepts a free text of the bank if the answer has a status, and if the text says nothing about the outcome. */
 const isFreeText: Rule = (value, about) => {
   if (about.stated === null) return false;
   const text = scalarOf(value);
@@ -145,11 +146,14 @@ const repetitions = [
   ['currency', /^(?:(?:body_|details_)?value_)?currency$/, idText],
 ] as const;
 
-/** The value that was sent for a place, and whether the answer's value equals it; null if one of them is missing. */
+/**
+ * What the request contains at this place, and whether the answer repeats it; `isSame` is null if one of the two
+ * values is missing.
+ */
 export function repetitionAt({ place, value }: Fact, sent: Sent) {
   const [what, , read] = repetitions.find(([, pattern]) => pattern.test(place)) ?? [];
   if (what === undefined) return null;
-  // The amount is negative in the payer's transaction.
+  // In the payer's transaction, the amount is negative.
   const shown = place === 'details_value_amount' ? (scalarOf(value)?.replace(/^-/, '') ?? value) : value;
   return { what, isSame: isSame(shown, sent[what], read) };
 }
@@ -158,24 +162,24 @@ const description: Rule = (value, about) =>
   isEmptyText(value) ||
   (about.sent.description ? value === about.sent.description : about.isEntry && isFreeText(value, about));
 
-/** Further rules, for places where a rule for the kind of value is not enough. */
+/** Rules for places where the kind of value alone is not enough. */
 const rules: readonly (readonly [RegExp, Rule])[] = [
   [/^(?:body_)?description$/, description],
   [/^details_description$/, (value, about) => description(value, { ...about, isEntry: true })],
-  // If the answer names somebody who cancelled or paused the payment, that contradicts a success.
+  // The name of somebody who cancelled or paused the payment contradicts a success.
   [
     /^details_(?:cancelled|paused)by/,
     (value, about) => isEmptyText(value) || (about.stated === 'rejected' && isFreeText(value, about)),
   ],
   [/^type$/, (value) => typeof value === 'string' && words.requestTypes.has(fold(value))],
   [/^self$/, isLink],
-  // Without a status, a link to the status means that it still has to be queried.
+  // If there is no status, a link to the status means that it still has to be queried.
   [/^links$/, (value, { stated }) => areLinks(value, stated === null ? ['self'] : ['self', 'status'])],
 ];
 
 /**
- * The places that repeat the request, and those of links. If an answer has a receipt, and otherwise only values at these
- * places, it decides without a status.
+ * The places that repeat the request, and those of links. An answer with a receipt, and otherwise only values at these
+ * places, needs no status.
  */
 const besideReceipt = /^(?:amount|currency|description|from|to|value|body|self|links)(?:_|$)/;
 
@@ -194,7 +198,7 @@ export function isKnown(fact: Fact, about: About): boolean {
   if (stated === null && !besideReceipt.test(place)) return false;
   const kind = places.get(place);
   if (kind === undefined) return isKnownReason(place, scalarOf(value) ?? '', about);
-  // Values that were not sent, or that the bank leaves empty, are known only if there is a status.
+  // If the request has no value for this place, or the answer's is empty, the rules of the place apply.
   const isRepeated = repetitionAt(fact, sent)?.isSame;
   return isRepeated ?? (rules.find(([pattern]) => pattern.test(place))?.[1] ?? kind)(value, about);
 }

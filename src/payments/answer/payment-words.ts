@@ -74,7 +74,10 @@ export const textName = /^(?:message|title|detail)$/;
 export const reasonName = /^(?:code|message|reason)$/;
 export const timeName = /^(?:time|timestamp|date|datetime)$/;
 export const requestIdName = /^(?:x?request|correlation|trace|track)id$/;
-/** `failureName`: members that mean a failure if they have a value; `successName`: those that do if they are `false`. */
+/**
+ * `failureName`: members that mean a failure if they have a value. `successName`: members that mean a failure if they
+ * are `false`.
+ */
 export const failureName = /error|fault|fail|exception|problem|reject|declin|denied|refus|cancel|duplicat/;
 export const successName =
   /^(?:is|was|has|been|payment|transfer|transaction|request|order)*(?:ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|paid|processed|settled|valid)$/;
@@ -103,7 +106,10 @@ const waitingWords = setOf(
 export const isTellingWord = (word: string): boolean =>
   emptyWords.has(fold(word)) || isAgainst(word, 'done', noBankWords);
 
-/** Parts of a folded text or id that suggest a failure. More than `phrases`: a wrong doubt only makes a payment UNKNOWN. */
+/**
+ * Parts of a folded text or id that suggest a failure. There are more of them than `phrases`, because a mistaken doubt only
+ * makes a payment UNKNOWN.
+ */
 const failureInText = new RegExp(
   `${failureName.source}|timeout|timedout|badrequest|unavailable|unsuccess|insufficient|exceed|invalid|forbidden|unsupported
   |unauthori[sz]ed|nosuch|doesnotexist|amount(?:mustbe|hastobe)|limit(?:reached|usedup)|too(?:low|high|large|small)
@@ -121,7 +127,10 @@ export const wordsOf = (text: string): string[] => text.replaceAll(uuid, '').spl
 /** The maximum length of a text that is read. A longer text may say anything. */
 const maxRead = 4000;
 
-/** Whether a text, or a part of it, suggests a failure or a denial or, if the outcome is done, a pending payment. */
+/**
+ * Whether a text, or a part of it, contradicts an outcome: it suggests a failure or a denial or, for a done payment,
+ * that the payment is pending.
+ */
 export function speaksAgainst(said: string, outcome: Meaning, words: BankWords): boolean {
   if (taughtMeaning(said, words) === 'done') return false;
   if (said.length > maxRead) return true;
@@ -183,7 +192,7 @@ const codeTexts: ReadonlyMap<string, string> = new Map(
 );
 /** Codes of duplicates: the bank has the payment already, and may have executed it. */
 export const duplicateCodes = setOf('AM05 DUPL');
-/** Whether a word says that the payment was made before. */
+/** Whether a word says that the payment is a duplicate. */
 const isDuplicateWord = (word: string): boolean =>
   duplicateCodes.has(fold(word)) || /^(?:already|duplicat.*)$/.test(fold(word));
 /** Names of HTTP's statuses: they say that the request is wrong, and not whether the payment was executed. */
@@ -194,11 +203,12 @@ const neutralTexts =
 const withoutFillers = (text: string): string =>
   text.replaceAll(/[_-]/g, ' ').replaceAll(/\b(?:a|an|the|is|are|has been|have been)\b/gi, '');
 
-/** The maximum length of a text that is compared with the phrases. */
+/** The maximum length of a text that may be a reason. Longer texts are not compared with the phrases. */
 const maxText = 1000;
 
 /**
- * The meaning of a text or a code in a refusal. `taught`: the operator lists it. `neutral`: it says only that the request failed.
+ * The meaning of a text or a code in a refusal. `taught`: the operator lists this text. `neutral`: the text says only that the
+ * request failed.
  */
 export type Reason = 'taught' | 'reason' | 'neutral' | 'unknown';
 
@@ -212,7 +222,7 @@ export function readCode(code: string, words: BankWords): Reason {
   return isStandardCode(code) || knownPhrases.has(foldValue(code)) ? 'reason' : 'unknown';
 }
 
-/** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and what follows. */
+/** The beginning of a text, which may be a code as in `AM04: InsufficientFunds`, and the rest of the text. */
 function splitAtCode(text: string): { readonly head: string; readonly rest: string } {
   const [, head = '', rest = ''] = /^[.:;,\s]*([^.:;,]+)[.:;,]?(.*)$/s.exec(text) ?? [];
   return { head, rest };

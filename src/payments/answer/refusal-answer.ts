@@ -15,11 +15,11 @@ import type { Reason } from './payment-words.ts';
 import * as words from './payment-words.ts';
 import { type Finding, finding, pathOf } from './success-answer.ts';
 
-/** A refusal with a 4xx is understood if every member of it is known, and one of them gives a reason. */
+/** bankql understands a refusal with a 4xx if it understands every member, and one of them gives a reason. */
 
 /**
- * A known code decides if all texts beside it are known too. An unknown text may say that the payment was executed all the
- * same. A code that the operator lists decides with any text.
+ * A known code is a reason only if all texts beside it are known too, because another text may say that the payment was
+ * executed nevertheless. A code that the operator lists is a reason beside any text.
  */
 export function readRefusal(status: number, object: object, about: About): Finding {
   const facts = refusalFacts(object);
@@ -59,7 +59,7 @@ function readReason(
   const text = scalarOf(value);
   const isPlain = text !== null && !isEmptyText(value);
   const unless = (isUnderstood: boolean) => (isUnderstood || isEmptyText(value) ? 'neutral' : 'strange');
-  // A further object in this one is not read.
+  // An object inside this object is not read.
   if (place.includes('_') && isObject(value)) return 'strange';
   if (words.creationName.test(name) || words.timeName.test(name)) return unless(isPast(value, now));
   if (words.requestIdName.test(name)) return unless(/\d/.test(text ?? '') && isId(value));

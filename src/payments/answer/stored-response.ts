@@ -5,6 +5,7 @@ import { parseExactJson } from '../../contract/exact-json.ts';
 import type { Answer, Operation } from '../../contract/operation.ts';
 import { shorten } from '../../errors.ts';
 import { isObject } from '../../is-object.ts';
+import { fold } from './payment-words.ts';
 
 /**
  * The maximum length of a text in a stored answer, in characters, and of the whole answer; longer texts are cut,
@@ -14,9 +15,9 @@ const maxText = 4000;
 const maxAnswer = 32_000;
 
 /**
- * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The
- * record stores it, so that a replay returns the same answer as the first call. `value`: the answer in any shape, such as a bare list
- * or only a status.
+ * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The record
+ * stores these parts, so that a replay returns the same answer as the first call. `value`: the answer in any shape, such as a
+ * bare list or only a status.
  * Shape: JSON text; null if there is no such part.
  */
 export function toStoredResponse(
@@ -29,7 +30,7 @@ export function toStoredResponse(
   const content = contentOf(operation, value);
   const isList = Array.isArray(content);
   const records = (isList ? content : [content]).map((record) =>
-    isObject(record) ? pick(record, names) : null,
+    isObject(record) ? pick(answer === null ? withTransactionId(record) : record, names) : null,
   );
   if (envelope !== null) {
     if (!isList && !records.some(hasMembers)) return null;
@@ -71,6 +72,12 @@ export function readStoredResponse<T extends Operation>(
     // The payment's outcome is valid, even if the bank's answer is malformed.
     return null;
   }
+}
+
+/** An answer that the contract does not define, with the id of the transaction as `id`, if it has a name of its own. */
+function withTransactionId(record: Readonly<Record<string, unknown>>) {
+  const name = Object.keys(record).find((each) => fold(each) === 'transactionid' && record[each] != null);
+  return name === undefined ? record : { ...record, id: record[name] };
 }
 
 function pick(record: Readonly<Record<string, unknown>>, names: readonly string[]) {

@@ -22,13 +22,16 @@ import {
 } from './facts.ts';
 import { fold, type Meaning } from './payment-words.ts';
 
-/** A success decides if every fact in it is known, and if it has evidence that is about this payment. */
+/**
+ * bankql understands a success if it understands every fact in it, and if one of them is evidence about this
+ * payment.
+ */
 
-/** The meaning of an answer, and its members that are not known. */
+/** The meaning of an answer, and the members that bankql does not understand. */
 export interface Finding {
   readonly meaning: Meaning | null;
   readonly names: readonly string[];
-  /** The settings with which bankql would understand the answer, if they do not follow from the names. */
+  /** The settings with which bankql would understand the answer, if the names alone do not tell them. */
   readonly hint?: string | undefined;
   /** The bank's code in a refusal that is not understood, if there is one. */
   readonly code?: string | undefined;
@@ -50,7 +53,7 @@ export function readSuccess({ kind, value }: AnswerBody, about: About): Finding 
   return isEmptyContainer(value) ? finding('done') : readRecord(value, about);
 }
 
-/** Reads a record. It decides only if every fact is known. */
+/** Reads a record. It has a meaning only if bankql understands every fact in it. */
 function readRecord(record: object, about: About): Finding {
   const facts = recordFacts(record);
   const outside = facts.filter(({ path }) => path.length === 1);
@@ -106,7 +109,7 @@ function readRequests(value: unknown, about: About): Finding {
   return finding(isWhole ? found.meaning : null, [...whole.names, ...found.names]);
 }
 
-/** The one entry that repeats the payment, while all others differ from it; undefined if there is none. */
+/** The entry that repeats the payment, if all other entries differ from the payment; otherwise undefined. */
 function ownEntry(entries: readonly unknown[], sent: Sent): object | undefined {
   if (!entries.every(isObject)) return undefined;
   const compared = entries.map((entry) => [entry, repeatsPayment(entry, sent)] as const);
@@ -134,7 +137,10 @@ function repeatsPayment(entry: object, sent: Sent): boolean | null {
   return (isPayee && (isAmount || sent.amount === null) && (isCurrency || sent.currency === null)) || null;
 }
 
-/** The paths of a fact, at least one: the members of its object, or of the first object of its list. */
+/**
+ * The paths of a fact for the log: those of the members of its object, or of the first object of its list;
+ * otherwise its own.
+ */
 function pathsOf({ path, value }: Fact): string[] {
   const [inner] = [value].flat();
   const parts = isObject(inner) && !isEmptyContainer(inner) ? Object.keys(inner) : [];

@@ -49,7 +49,7 @@ export function readPaths({ value }: AnswerBody, given: About): Finding {
     meaning === 'done' && receiptPath !== undefined && !isReceipt(valueAt(root, receiptPath), about, true);
   if (isReceiptMissing)
     return finding(null, [nameOf(receiptPath)], 'BANK_PAYMENT_RECEIPT or BANK_PAYMENT_STATUS');
-  // Each member beside the paths is read as if it stood alone.
+  // Each member beside the paths is read as if it were alone.
   const beside = factsBeside(root, [statusPath ?? [], receiptPath ?? []]).map(({ path, value: member }) => {
     const key = path.at(-1) ?? '';
     return { path, folded: fold(key), alone: { [key]: member }, facts: recordFacts({ [key]: member }) };
@@ -63,7 +63,7 @@ export function readPaths({ value }: AnswerBody, given: About): Finding {
   const wrong = beside.filter(({ folded, alone, facts }) => {
     const isOfAnother = facts.some((fact) => namesAnother(fact, about.sent));
     if (isOfAnother || contradicts(alone, meaning, about)) return true;
-    // The value at the status' path is the evidence, so the members beside it may be unknown.
+    // The value at the status' path is the evidence, so bankql need not understand the members beside it.
     if (statusPath !== undefined || words.failureName.test(folded)) return false;
     const isYes = words.successName.test(folded) && Object.values(alone)[0] === true;
     return !isYes && !facts.every((fact) => isKnown(fact, around));
@@ -89,7 +89,7 @@ function factsBeside(value: unknown, paths: readonly Path[]): Fact[] {
   return factsIn(value, (fact) => isOnTheWay(fact, 1)).filter((fact) => !isOnTheWay(fact, 0));
 }
 
-/** Whether a fact says for certain that the record is another payment's: by its payer or the time of its creation. */
+/** Whether the payer or the time of creation in a fact proves that the record is another payment's. */
 function namesAnother(fact: Fact, sent: Sent): boolean {
   const { place, value } = fact;
   if (words.creationName.test(place)) return isOwnDate(value, sent.createdAt) === false;
@@ -108,8 +108,8 @@ const valueAt = (root: unknown, path: Path): unknown =>
   );
 
 /**
- * A copy of a value without what is at a path, and without the objects that are empty then. An entry of a list becomes an empty object,
- * so that the others keep their places.
+ * A copy without the value at a path, and without the objects that this leaves empty. An entry of a list becomes an empty
+ * object, so that the others keep their places.
  */
 function without(value: unknown, [key, ...rest]: Path): unknown {
   if (typeof value !== 'object' || value === null || key === undefined || !Object.hasOwn(value, key))
@@ -120,8 +120,12 @@ function without(value: unknown, [key, ...rest]: Path): unknown {
   return Object.fromEntries(isEmptyContainer(left) ? others : [...others, [key, left]]);
 }
 
-/** The part of an answer to makeTransaction that is stored if the operator's paths decide it. */
-export const taughtContent = ({ value }: AnswerBody, { statusPath, receiptPath }: BankWords) => ({
-  id: receiptPath && scalarOf(valueAt(value, receiptPath)),
-  status: statusPath && scalarOf(valueAt(value, statusPath)),
-});
+/** The part of an answer to makeTransaction that is stored if its meaning comes from the operator's paths. */
+export function taughtContent({ value }: AnswerBody, { statusPath, receiptPath }: BankWords) {
+  const storedAt = (path: Path | undefined) => {
+    const found = path && valueAt(value, path);
+    // As a text, a number whose digits are lost would look like an id of the bank.
+    return typeof found === 'number' ? found : scalarOf(found);
+  };
+  return { id: storedAt(receiptPath), status: storedAt(statusPath) };
+}

@@ -9,7 +9,10 @@ import { type PaymentQuery, StoreUnavailable } from './store.ts';
 export interface StoreDriver {
   /** The secret under which callers are hashed, in hexadecimal. It was created with the store. */
   readonly secret: string;
-  /** Why payments are refused although the database answers: it is another server, or may have lost records. Otherwise null. */
+  /**
+   * Why payments are refused although the database answers: it is another server, or may have lost records. Null if payments
+   * are not refused.
+   */
   readonly loss: string | null;
   /** The time after a WriteUncertain within which the write may still be committed, in milliseconds. */
   readonly uncertainMs: number;
@@ -27,8 +30,8 @@ export interface StoreDriver {
    */
   compareAndSet(id: string, version: string, change: RowChange | null): Promise<boolean>;
   /**
-   * Inserts the row of a payment that began at `createdAt`, unless there is one with its id. Also works while `loss` is not null.
-   * Shape: whether it was inserted.
+   * Inserts the row of a payment that began at `createdAt`, unless there is one with its id. This works even while `loss` is
+   * not null. Shape: whether it was inserted.
    */
   recover(row: NewRow, createdAt: number): Promise<boolean>;
   find(id: string): Promise<StoredRow | null>;
@@ -39,7 +42,10 @@ export interface StoreDriver {
   search(query: RowQuery): Promise<readonly StoredRow[]>;
   /** Counts rows of unfinished payments. Does not wait behind searches. */
   count(): Promise<RowCounts>;
-  /** Deletes some of the finished rows whose last change was before this time. Shape: how many; 0 if none is left. */
+  /**
+   * Deletes some of the finished rows whose last change was before this time. Shape: the number of deleted rows; 0 if
+   * no such row is left.
+   */
   purge(before: number): Promise<number>;
   /** Records that an operator continues with this database although it may have lost records; `loss` is null from then on. */
   acceptLoss(acceptedBy: string): Promise<void>;
@@ -51,7 +57,7 @@ export class WriteUncertain extends StoreUnavailable {}
 
 /** The columns that the protocol changes. */
 export interface RowChange {
-  /** Unique to each write, so that two writes of one row are never taken for each other. */
+  /** A different text for each write, so that two writes of one row are never confused. */
   readonly version: string;
   readonly state: PaymentState;
   /** The record, and `awaited` (see HeldPayment), as JSON. The values of the columns for times replace those in the JSON. */
@@ -97,9 +103,9 @@ export const rowCounts = z.object({
   pending: number,
   /** Rows that are UNKNOWN, or PENDING after the end of their lease. */
   unknown: number,
-  /** The time at which the newest record began; null if there is no record. */
+  /** The time at which the newest payment began; null if there is none. */
   newestAt: number.nullable(),
-  /** The time at which the newest finished record ended; null if there is none. */
+  /** The time at which the last payment ended; null if none has. */
   newestEndAt: number.nullable(),
   now: number,
 });

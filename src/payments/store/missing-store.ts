@@ -11,7 +11,7 @@ export const otherStore = (shown: string, reason: string): Error =>
 /** The format of the tables in both databases. bankql 0.4 had format 4 in SQLite and 3 in PostgreSQL. From 5 on, each format stays readable. */
 export const storeFormat = 5;
 
-/** The reason why a store of another format cannot be used, and the remedy. */
+/** Why a store of another format cannot be used, and the remedy. */
 export const madeByOther = (format: number): string =>
   format > storeFormat
     ? `a newer bankql made it (format ${format}): use that version`

@@ -1,7 +1,7 @@
 import type { StoreDriver } from './driver.ts';
 import { StoreUnavailable } from './store.ts';
 
-/** The calls of a database that are timed. */
+/** The kinds of timed calls of a database. */
 export type StoreCall = Exclude<
   keyof StoreDriver,
   'secret' | 'loss' | 'uncertainMs' | 'acceptLoss' | 'close'
@@ -11,7 +11,10 @@ export type StoreCall = Exclude<
 export interface StoreObserver {
   /** Called for every call, including failed ones. */
   onStoreCall(method: StoreCall, seconds: number): void;
-  /** Called once for each outage, but not if a call fails because the process ends. The reason contains no secret. */
+  /**
+   * Called once for each outage. A call that fails because the process ends is no outage. The reason contains no
+   * secret.
+   */
   onStoreAway(reason: string): void;
   onStoreBack(awaySeconds: number): void;
 }
@@ -26,9 +29,9 @@ const quietMs = 5_000;
 /**
  * A driver whose calls are timed and whose outages are noticed.
  *
- * An outage begins with the first StoreUnavailable. It ends when a payment is recorded or, if none comes, when the database answers,
- * nothing has failed for a while, and no records are missing (`loss`).
- * `clock`: milliseconds of a clock that cannot be set.
+ * An outage begins with the first StoreUnavailable. It ends when a payment is recorded. Without payments, it ends when the
+ * database answers, no call has failed for a while, and no records are missing (`loss`). `clock`: milliseconds of a clock that
+ * cannot be set.
  * Shape:  the driver, with the same behaviour and errors.
  */
 export function observeDriver(

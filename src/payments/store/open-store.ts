@@ -9,13 +9,13 @@ import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address
 interface OpenStoreOptions {
   /** The time for which a DONE or REJECTED record is kept after its last change, in milliseconds. */
   readonly retentionMs: number;
-  /** Whether a PostgreSQL server is accepted that may forget payments. False by default. */
+  /** Whether a PostgreSQL server that may lose payments is accepted. False by default. */
   readonly allowVolatile?: boolean;
   /** Whether a missing SQLite store is made. False by default: see missingStore. */
   readonly create?: boolean;
   /** Whether the store is only read: nothing is written to it, or next to it. False by default. */
   readonly readOnly?: boolean;
-  /** Whether a store that is only read is refused if a start could not write to it. False by default. */
+  /** For `readOnly`: whether a store to which a start could not write is refused. False by default. */
   readonly mustBeWritable?: boolean;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs?: number;
@@ -31,7 +31,10 @@ interface OpenStoreOptions {
  * to end before its lease is over. PostgreSQL has its own limits.
  */
 const fileTimeoutMs = 4_000;
-/** Creating a file or its log takes seconds on a busy machine with a slow disk, and other processes that start wait for it. */
+/**
+ * On a busy machine with a slow disk, creating a file or its log takes seconds, and other processes that start at the same
+ * time wait for this.
+ */
 const fileStartTimeoutMs = 30_000;
 
 /**
@@ -50,7 +53,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   });
 }
 
-/** Each kind is loaded only if it is needed: the libraries of servers are large, and the store in memory loads SQLite. */
+/** Drivers are imported only when they are needed: PostgreSQL's client is large, and the store in memory loads SQLite. */
 async function openDriver(store: StoreAddress, options: OpenStoreOptions): Promise<StoreDriver> {
   const { retentionMs, onEvent, allowVolatile, create = false, readOnly = false } = options;
   const { mustBeWritable = false, timeoutMs = fileTimeoutMs, startTimeoutMs = fileStartTimeoutMs } = options;
@@ -74,7 +77,7 @@ async function openDriver(store: StoreAddress, options: OpenStoreOptions): Promi
 }
 
 /**
- * Makes the payment store that STATE_URL names. A store that is there stays as it is.
+ * Makes the payment store that STATE_URL names. An existing store stays as it is.
  * Shape:  its name for messages, and whether it was made.
  * Errors: an Error that names what is wrong, and the remedy.
  */

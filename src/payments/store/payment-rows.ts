@@ -26,8 +26,8 @@ export function newRow(held: HeldPayment | null | undefined, leaseMs: number): N
 const storedPayment = paymentRecord.extend({ awaited: z.boolean() });
 
 /**
- * The payment in a row. The database has set the times in the row; they replace the times in the record, also those of its
- * first and last change. If the record is damaged, it is made from the other columns.
+ * The payment in a row. The database has set the times in the row; they replace the times in the record, including those
+ * of its first and last change. If the JSON is damaged, the record is made from the other columns.
  */
 export function heldPaymentIn(row: StoredRow): HeldPayment {
   const { data } = storedPayment.safeParse(parseJson(row.json));
@@ -59,8 +59,8 @@ const recordDamaged = {
 } as const;
 
 /**
- * The payment of a damaged record. It is UNKNOWN, whatever the row's state is, because neither the payment nor the bank's
- * answer is known. But a PENDING one stays PENDING until its lease is over, and its attempt may write how it ended.
+ * The payment of a damaged record. It is PENDING while its lease runs, because the attempt may still write its outcome.
+ * Otherwise it is UNKNOWN, because neither the payment nor the bank's answer can be read.
  */
 function damagedPaymentIn(row: StoredRow): HeldPayment {
   const isUnderWay = row.state === 'PENDING' && row.lease_until > row.now;

@@ -1,3 +1,4 @@
+import { createQueue } from '../../queue.ts';
 import { isUnreadable, type PaymentRecord } from '../payment-record.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from '../protocol.ts';
 import { type RowCounts, type StoreDriver, type StoredRow, WriteUncertain } from './driver.ts';
@@ -19,9 +20,12 @@ interface PaymentStoreOptions {
   readonly driver: StoreDriver;
   /** The time for which a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  /** The time for which no record expires after the start, and after a step of the clock (default: an hour). */
+  /** After the start and after a step of the database's clock, no record expires for this time (default: an hour). */
   readonly expiryPauseMs?: number;
-  /** Whether nothing is written (default: false). A change that is due, such as a lease's end, is then only shown. */
+  /**
+   * Whether nothing is written (default: false). A change that is due, such as the end of a lease, then appears only
+   * in results.
+   */
   readonly readOnly?: boolean;
   readonly onEvent?: OnStoreEvent | undefined;
   /** The time in milliseconds since 1970, by a clock that cannot be set. */
@@ -30,7 +34,7 @@ interface PaymentStoreOptions {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/** A larger change of the database's time, compared with the time that passed here, is a step of its clock. */
+/** If the database's time changes by more than this relative to the time that passed here, its clock was set. */
 const maxDifferenceMs = 60_000;
 /** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;
@@ -38,9 +42,15 @@ const pageSize = 128;
 const purgeEveryMs = 60_000;
 /** The pause between two steps of a purge, so that payments get most of the database's time. */
 const purgePauseMs = 30;
-/** The number of attempts to make a change while other processes change the record. */
+/** How many times a change is tried while other processes change the record. */
 const maxRounds = 20;
-/** With this number of unwritten outcomes, which are kept in memory, no further payment begins. */
+/**
+ * The numbers of lookups and of searches that a database has at a time. One caller may ask for thousands at once: payments would wait
+ * behind them, and the database would seem to be away. A search among the payments of a busy caller takes up to 0.3 s.
+ */
+const maxLookups = 100;
+const maxSearches = 16;
+/** The maximum number of unwritten outcomes, which are kept in memory. At this number, no further payment begins. */
 const maxUnwritten = 1_000;
 
 /** A record, and when it was read. */
@@ -52,18 +62,22 @@ interface Seen {
 }
 
 /**
- * A payment store: the protocol (protocol.ts) on top of a database.
- * A change reads a record, asks the protocol for the next one, and replaces the version that it has read. If another process
- * was faster, it starts again. An answer about a record says only what the database already holds.
- * An outcome that cannot be written stays in memory (unwritten-outcomes.ts), and is answered from there.
+ * A payment store: the protocol (protocol.ts) on top of a database. A change reads a record, asks the protocol for the next
+ * one, and replaces the version that it has read. If another process was faster, the change starts again. An answer about a
+ * record says only what the database already contains. An outcome that cannot be written stays in memory
+ * (unwritten-outcomes.ts), and is answered from there.
  */
 export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const { name, driver, retentionMs, expiryPauseMs = usualExpiryPauseMs, readOnly = false } = options;
   const { onEvent = () => {}, clock = steadyClock } = options;
-  /** The attempts that this process has begun and not ended, so that their records need not be read again. */
+  /** The records of attempts that this process has begun and not ended, which need not be read again. */
   const begun = new Map<string, Seen>();
+  const [lookups, searches] = [createQueue(maxLookups), createQueue(maxSearches)];
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** How far the database's clock is ahead of this process's, in milliseconds; updated when a step is noticed. */
+  /**
+   * How far the database's clock is ahead of this process's, in milliseconds; updated when a step of the clock is
+   * noticed.
+   */
   let ahead = 0;
   let clockSetAt = clock();
   let isTimeAhead = false;
@@ -73,7 +87,8 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   const unwritten = new UnwrittenOutcomes(async ({ attempt, uncertainUntil }) => {
     const mayBeStoredLater = clock() < uncertainUntil;
     const { after, changed } = await apply(attempt.id, eventOf(attempt));
-    // While the record is missing in the database, only this process's memory prevents that the payment is sent again.
+    // While the record is missing in the database, only this process's memory prevents the payment from being sent
+    // again.
     return attempt.outcome === null ? changed || !mayBeStoredLater : after !== null;
   });
 
@@ -147,7 +162,7 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     throw unavailable('other processes keep changing one of its records');
   }
 
-  /** The record after the changes that are due: the end of its lease or of its retention. Null if there is no record then. */
+  /** The record after the changes that are due: the end of its lease or of its retention. Null if no record is left. */
   async function current(id: string, first?: Seen | null): Promise<Seen | null> {
     const { after } = await apply(id, (at) => ({ kind: 'asked about', at }), first);
     if (after === null) return null;
@@ -262,11 +277,12 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
     begin,
     end,
     drain: (timeoutMs) => unwritten.drain(timeoutMs),
-    async find(id) {
-      assertOpen();
-      return unwritten.recordOf(id) ?? (await current(id))?.held.record ?? null;
-    },
-    search,
+    find: (id) =>
+      lookups.run(async () => {
+        assertOpen();
+        return unwritten.recordOf(id) ?? (await current(id))?.held.record ?? null;
+      }),
+    search: (query, onPage) => searches.run(() => search(query, onPage)),
     async settle(id, state, by) {
       assertOpen();
       const found = await current(id);

@@ -39,7 +39,7 @@ const givenColumns = [
 /** The columns of RowChange. `updated_at` is set as well; the others stay as they were inserted. */
 const changedColumns = ['version', 'state', 'json'] as const satisfies (keyof RowChange)[];
 
-/** The conditions for payments that may need attention, and for those that have ended. */
+/** The conditions for payments without a final outcome, and for those that have ended. */
 const unfinished = "state IN ('PENDING', 'UNKNOWN')";
 const finished = "state IN ('DONE', 'REJECTED')";
 
@@ -67,15 +67,15 @@ export interface Dialect {
 export const sqliteNow = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 export const postgresNow = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
-/** The columns of StoredRow: all of them. If the JSON is damaged, the others still describe the payment. */
+/** The columns of StoredRow: all of them. If the JSON is damaged, the other columns still describe the payment. */
 const storedColumns = (now: string) => `${Object.keys(columnTypes).join(', ')}, ${now} AS now`;
 
 /** The number of the first parameter that an INSERT does not use. */
 export const afterInsert = givenColumns.length + 2;
 
 /**
- * Inserts a row, with insertedValues, unless there is one with its id. `source`: what follows the values, such as a condition.
- * `createdAt`: an expression for the time when the payment began.
+ * Inserts a row, with insertedValues, unless there is one with its id. `source`: SQL that follows the values, such as a
+ * condition. `createdAt`: an expression for the time at which the payment began.
  */
 export function insertSql({ table, mark, now }: Dialect, source = 'WHERE true', createdAt = now): string {
   const given = givenColumns.map((_, n) => `${mark}${n + 1}`);
@@ -128,10 +128,10 @@ interface Sql {
   readonly values: readonly (string | number)[];
 }
 
-/** The highest character: every id with a prefix sorts before the prefix followed by it. */
+/** The highest character: every id that begins with a prefix sorts before the prefix followed by this character. */
 const last = '\u{10FFFF}';
 
-/** Whether only few rows can match, whatever the other conditions are. */
+/** Whether the query has a condition that only few rows can meet. */
 const isNarrow = ({ idPrefix, trackId, requestId }: RowQuery): boolean =>
   [idPrefix, trackId, requestId].some((given) => given !== undefined);
 
@@ -148,8 +148,8 @@ function tableOf(query: RowQuery, { table, mark }: Dialect): string {
 }
 
 /**
- * Builds a query as SQL. An index answers the first conditions and the order; the database checks the other conditions for each
- * row of the index.
+ * Builds a query as SQL. An index covers the first conditions and the order. The database checks the other conditions for each
+ * row that the index finds.
  */
 export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   const { mark, now } = dialect;
@@ -160,7 +160,7 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
   if (trackId !== undefined) conditions.push(`track_id = ${value(trackId)}`);
   if (requestId !== undefined) conditions.push(`request_id = ${value(requestId)}`);
-  // A `+` prevents SQLite from using an index that matches more rows.
+  // The `+` prevents SQLite from using another index, which would match more rows.
   const isFew = isNarrow(query);
   if (caller !== undefined) conditions.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
   // An index of unfinished payments is used only if the query repeats its condition.
@@ -181,19 +181,23 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
       DONE: "state = 'DONE'",
       REJECTED: "state = 'REJECTED'",
     };
-    conditions.push(`(${states.map((state) => matching[state]).join(' OR ') || 'false'})`);
+    const wanted = [...new Set(states)].map((state) => matching[state]);
+    conditions.push(`(${wanted.join(' OR ') || 'false'})`);
   }
   const { expiredBefore } = query;
   if (expiredBefore !== undefined && !isUnfinished(query))
     conditions.push(`NOT (${expired(value(expiredBefore))})`);
-  // `+ 0` prevents the database from reading all rows in the order of the index, of which few match.
+  // `+ 0` prevents the database from reading all rows in the order of an index, although few of them match.
   const order = `ORDER BY created_at${isFew ? ' + 0' : ''} ${direction}, id ${direction}`;
   const text = `SELECT ${storedColumns(now)} FROM ${tableOf(query, dialect)}
     WHERE ${conditions.join(' AND ')} ${order} LIMIT ${value(query.limit)}`;
   return { text, values };
 }
 
-/** RowCounts, in one row. It reads only unfinished rows, and the newest: to count all of them would take long. */
+/**
+ * RowCounts, in one row. It reads only the unfinished rows and the newest ones, because counting all rows would
+ * take long.
+ */
 export const countSql = ({ table, now }: Dialect): string => {
   const isPending = `state = 'PENDING' AND lease_until > ${now}`;
   return `SELECT count(*) FILTER (WHERE ${isPending}) AS pending, count(*) FILTER (WHERE NOT (${isPending})) AS unknown,

@@ -14,7 +14,8 @@ const allowed =
  * Errors: AddressError.
  */
 export function parseStoreUrl(url: string): StoreAddress {
-  // A line end would be a part of the file's name. If somebody removed it later, bankql would use a new store.
+  // A line end is refused, because it would be a part of the file's name. If somebody removed it later, bankql
+  // would use a new store.
   if (/^\s|\s$|\p{Cc}/u.test(url))
     throw new AddressError('it has white space at an end, or a control character: remove it');
   if (url === 'memory:') return { kind: 'memory' };

@@ -3,7 +3,7 @@ import type { RowCounts } from './driver.ts';
 
 /** A search for records. A record must meet all given conditions. */
 export interface PaymentQuery {
-  /** One of these states (default: any). */
+  /** The states that match (default: all). */
   readonly states?: readonly PaymentState[] | undefined;
   /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
@@ -28,7 +28,7 @@ export interface PaymentQuery {
 /** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
 export type OnPage = (records: number, characters: number) => void;
 
-/** The end of an attempt to pay. */
+/** The outcome of an attempt to pay. */
 export interface AttemptOutcome {
   readonly id: string;
   /** Identifies the attempt: no other may write its outcome. */
@@ -47,8 +47,8 @@ export interface PaymentStore {
    */
   readonly loss: string | null;
   /**
-   * Records a payment that only a log names, as UNKNOWN, so that its key is not free. Also works while `loss` is not null.
-   * `recoveredBy`: the operator who read the log.
+   * Records a payment that only a log names, as UNKNOWN, so that its key is not free. This works even while `loss` is not
+   * null. `recoveredBy`: the operator who read the log.
    * Shape: false if there is a record with its id.
    */
   recover(record: PaymentRecord, recoveredBy: string): Promise<boolean>;
@@ -68,17 +68,17 @@ export interface PaymentStore {
   begin(record: PaymentRecord, leaseMs: number): Promise<PaymentRecord | null>;
   /**
    * Writes how an attempt ended. Only the attempt that began the payment (`trackId`) can write it. The record has to be
-   * PENDING, or UNKNOWN because its lease ended before the answer came; a record that an operator settled is not changed. An
-   * outcome of null says that this attempt executed nothing. A PENDING record is then deleted, so that its key is free. An
+   * PENDING, or UNKNOWN because its lease ended before the answer came; a record that an operator settled is not changed. A
+   * null outcome means that this attempt executed nothing. A PENDING record is then deleted, so that its key is free. An
    * UNKNOWN one becomes REJECTED, because a client may have been told already that the payment may have been sent.
    * Shape: whether the record changed.
    * Errors: StoreUnavailable. If this process began the attempt, the outcome is then kept in memory: the methods here answer
    * from there, and it is written when the store is back.
    */
   end(attempt: AttemptOutcome): Promise<boolean>;
-  /** The number of outcomes that only this process knows. */
+  /** The number of outcomes of stored payments that are not in the database yet. */
   readonly unwritten: number;
-  /** The ends of attempts that only this process knows, also of those that executed nothing. After `close`, they are lost. */
+  /** The outcomes that are not in the database yet, including those of attempts that executed nothing. `close` loses them. */
   unconfirmed(): readonly AttemptOutcome[];
   /** Tries to write the unwritten outcomes, for at most `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;

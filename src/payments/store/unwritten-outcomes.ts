@@ -16,8 +16,8 @@ const retryDelaysMs = [250, 1000, 2000];
 
 /**
  * Keeps the outcomes that the database has not stored, and writes them when it is back. The same retry deletes a record whose
- * INSERT may or may not have been committed. If this process dies first, that record stays PENDING and becomes UNKNOWN although
- * nothing was sent. This is safe, but the key is used up.
+ * INSERT may or may not have been committed. If this process dies first, that record stays PENDING and becomes UNKNOWN,
+ * although nothing was sent. No payment is made twice, but the key cannot be used again.
  */
 export class UnwrittenOutcomes {
   readonly #write: (kept: Unwritten) => Promise<boolean>;
@@ -36,7 +36,7 @@ export class UnwrittenOutcomes {
     return this.#kept.size;
   }
 
-  /** The number of unwritten outcomes that have a record. The others say that nothing was executed. */
+  /** The number of unwritten outcomes of stored payments. The other outcomes say that nothing was executed. */
   get records(): number {
     return [...this.#kept.values()].filter(({ record }) => record !== null).length;
   }
@@ -45,7 +45,7 @@ export class UnwrittenOutcomes {
     return [...this.#kept.values()].map(({ attempt }) => attempt);
   }
 
-  /** The record of a payment whose outcome only this process knows; null if the database knows it too. */
+  /** The record of a payment whose outcome is not in the database yet; null for any other payment. */
   recordOf(id: string): PaymentRecord | null {
     for (const { attempt, record } of this.#kept.values())
       if (attempt.id === id && record !== null) return record;
@@ -57,7 +57,7 @@ export class UnwrittenOutcomes {
     if (this.#retrying) return;
     this.#retrying = true;
     for (let n = 0; this.#kept.size > 0 && !this.#stopped; n++) {
-      // The pause does not keep the process alive; at the end of the process, `drain` tries for a while.
+      // The pause does not keep the process alive: at its end, `drain` tries for a while.
       await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
       await this.writeAll();
     }
@@ -75,7 +75,7 @@ export class UnwrittenOutcomes {
   async drain(timeoutMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     let isOver = false;
-    // Keeps the process alive, because nothing else may do so at its end.
+    // This timer keeps the process alive, because at its end nothing else may do so.
     const timer = setTimeout(() => {
       isOver = true;
       over.resolve();

@@ -10,7 +10,7 @@ import { checkOfPath, found, HttpError } from '../request-checks.ts';
 /**
  * The columns: id, owners, type, label, currency, balance before the transfers of the seeded requests, views, and number of
  * transactions. An account without transactions has no counterparties either. The balance of alice-trust has more digits than a
- * double keeps.
+ * double can hold.
  */
 const accountTable = `
   alice-current | alice | current | Everyday | EUR | 4250.10 | owner public | 40
@@ -72,7 +72,7 @@ export function ownAccount(database: Database, accountId: string, caller: string
 }
 
 /**
- * An account as named by a path with a view.
+ * The account that a path with a view names.
  * Errors: HttpError 404 if the account has no such view, 403 if the caller may not see it: `public` is
  *         for everybody, `owner` for the account's owners and the staff.
  */
@@ -87,7 +87,8 @@ function viewedAccount(database: Database, ids: ViewIds, caller: string | null):
 }
 
 /**
- * The account of a path whose data only its owners see: counterparties, transactions, transaction requests.
+ * The account in a path of data that only its owners see: counterparties, transactions and transaction
+ * requests.
  * Errors: as viewedAccount, and HttpError 403 for the view `public`, for every caller.
  */
 export function ownerView(database: Database, ids: ViewIds, caller: string | null): Account {
@@ -117,7 +118,7 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
 }
 
 /**
- * The balance after the PUT. The body must have a balance, in which customers may repeat the present values or leave them out.
+ * The balance after the PUT. The body must have a balance; a customer's may repeat the current values or leave them out.
  * Errors: HttpError 400 for an amount that cannot be kept, 403 for a customer who would change it.
  */
 function balanceOf(held: Account['balance'], given: AccountBody['balance'], caller: string) {
@@ -150,8 +151,9 @@ export const accountHandlers: Handlers<'getAccountsScope' | 'putAccountID'> = {
   },
 
   /**
-   * Creates or replaces an account; its transactions and counterparties stay. Defaults of absent fields: the previous
-   * balance, or zero euros; the caller as owner, or the previous owner if the staff put the account; both views.
+   * Creates or replaces an account; its transactions and counterparties stay. Defaults for absent fields: the
+   * previous balance, or zero euros; the caller as the owner, but the previous owner if the staff put the account;
+   * both views.
    * Errors: HttpError 403 if it belongs to another customer; those of checkAccount and balanceOf.
    */
   putAccountID: ({ ids, body, caller, database }) => {

@@ -23,7 +23,7 @@ export const customerHandlers: Handlers<'getCustomer' | 'putCustomerID'> = {
 
   /**
    * Replaces the caller's own record; the staff replace any. `metadata` is kept, because no request may contain it.
-   * Errors: HttpError 403 for any other id, known or not.
+   * Errors: HttpError 403 for any other id, whether or not the customer exists.
    */
   putCustomerID: ({ ids, body, caller, database }) => {
     const id = ids.CUSTOMER_ID;

@@ -9,7 +9,7 @@ const codeTable = `
   account-types | current: Current | savings: Αποταμίευση | joint: Κοινός | business: Business | trust: 信託
   languages | el: Ελληνικά | bg: Български | ja: 日本語 | ar: العربية | en: English`;
 
-/** Several entries share an id. */
+/** Several entries have the same id. */
 export const metadata = table<MetadataEntry>(
   rowsOf(codeTable).flatMap(([id = '', ...codes]) =>
     codes.map((entry) => {

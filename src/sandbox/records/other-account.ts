@@ -8,8 +8,8 @@ import { ownerView, seededAccounts } from './account.ts';
 type Payee = OtherAccount & { readonly id: string };
 
 /**
- * The columns: id, kind, name, bank, the IBAN's country and number, and the bank's code. The rows: the employer, those who are
- * paid, and two whose transfers do not complete.
+ * The columns: id, kind, name, bank, the IBAN's country and number, and the bank's code. The rows: the employer, the usual
+ * payees, and two payees to whom transfers do not complete.
  */
 const payeeTable = `
   payee-employer | employer | Μεσόγειος Τεχνολογία ΑΕ | Ελληνική Δοκιμαστική | GR 01101250000000012300695 | TSTAGRAA
@@ -35,7 +35,10 @@ const [employer, ...known] = rowsOf(payeeTable).map(
   },
 );
 
-/** `troubled`: those whose transfers do not complete. alice-current lacks them, because the README shows its counterparties. */
+/**
+ * `troubled`: the payees to whom transfers do not complete. alice-current lacks them, because the README shows its
+ * counterparties.
+ */
 const [commonPayees, troubled] = [known.slice(0, -2), known.slice(-2)];
 
 /** The counterparties of an account: first the employer, who pays it, then four of the commonPayees. */

@@ -46,7 +46,7 @@ export const productHandlers: Handlers<'getProduct' | 'postProducts' | 'putProdu
     requireStaff(caller, 'put products');
     if (body.bank_id !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);
     let id = body.id ?? database.nextId('product');
-    // A product may already have been put under the next id.
+    // An id is skipped if a product has already been put under it.
     while (body.id === undefined && products(database).get(id)) id = database.nextId('product');
     return single(products(database).put(id, { ...body, id }));
   },

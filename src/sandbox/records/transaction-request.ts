@@ -15,10 +15,10 @@ import {
 import { ownAccount, ownerView } from './account.ts';
 
 /**
- * The columns: customer; account that pays; account that is paid; amount; purpose; status; how many days before the start the request
- * was made; and, for each of its transfers, how many days before the start it was made. A transfer has the status of its request. A
- * standing order has several transfers. The rows have the order of their ids;
- * dates go up from transfer to transfer of an account.
+ * The columns: customer; account that pays; account that is paid; amount; purpose; status; how many days before the start the
+ * request was made; and, for each of its transfers, how many days before the start it was made. A transfer has the status of
+ * its request. A standing order has several transfers. The rows are in the order of their ids. Within an account, each transfer
+ * is later than the one before.
  */
 const requestTable = `
   alice | alice-current | bob-current | 25.00 | Τρεις δόσεις | COMPLETED | 120 | 12 | 11 | 10
@@ -41,7 +41,7 @@ const requestTable = `
   alice | family-joint | alice-savings | 1200.00 | Διακοπές | INITIATED | 1
   omar | omar-current | payee-closed | 700.00 | إيجار | FAILED | 2 | 2`;
 
-/** Writes the transaction requests and makes the transfers that they led to, as the bank itself would. */
+/** Writes the transaction requests, and makes their transfers as the bank itself would. */
 export function seedTransactionRequests(database: Database): void {
   for (const row of rowsOf(requestTable)) {
     const [caller = '', fromId = '', toId = '', amount = '', description, status = '', asked, ...made] = row;
@@ -70,7 +70,7 @@ export function seedTransactionRequests(database: Database): void {
 /** The largest amount, in the account's currency, of a request without a challenge. */
 const withoutChallenge = '1000';
 
-/** A request's members about the transfer that it led to; a pending transfer has no end yet. */
+/** The members of a request about its transfer. A pending transfer has no end yet. */
 const outcomeOf = ({ id, status }: Transferred, at: string) => ({
   status,
   transaction_ids: id,

@@ -21,7 +21,7 @@ const notes: readonly TransactionMetadata[] = [
 const descriptions = ['Salary', 'Ενοίκιο', 'Покупка', '本と雑誌', 'بقالة', 'Fahrkarte', 'Prime annuelle'];
 
 const hour = 3_600_000;
-/** The number of days before the start at which the histories end; the transfers of the seeded requests come later. */
+/** The histories end this number of days before the start. The transfers of the seeded requests come later. */
 const daysSince = 13;
 
 /** A deterministic random generator (mulberry32). */
@@ -35,7 +35,10 @@ function generator(seed: number): (below: number) => number {
   };
 }
 
-/** The cents that an account paid and received, oldest first: four payments, then a credit of about their sum. */
+/**
+ * The amounts that an account paid and received, in cents, oldest first: four payments, then a credit of about
+ * their sum.
+ */
 function valuesOf(count: number, below: (n: number) => number): bigint[] {
   const values: bigint[] = [];
   let paid = 0n;
@@ -99,7 +102,10 @@ const transactionOf = (database: Database, accountId: string, id: string): Trans
 /** The values of `{TYPE}`: the members of a transaction's metadata. */
 const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
 
-/** The members of a transaction's details that a body may change: who acted on it. The bank posted the others. */
+/**
+ * The members of a transaction's details that a body may change: they say who acted on the transaction. The other
+ * members are what the bank posted.
+ */
 const marks = [
   'approved_by_ip_address',
   'approved_by_user_id',

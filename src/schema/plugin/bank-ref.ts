@@ -25,12 +25,12 @@ interface ListOptions<T extends BankTypes> {
   readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
   /** The key of the list; by default the record's key without its own id. */
   readonly key?: readonly KeyPart[];
-  /** The ids of an entry, if other ids than its own may differ from those of the list. They are checked. */
+  /** The ids of an entry, if not only its own id but also others may differ from the list's. They are checked. */
   readonly idsIn?: (
     list: readonly T['Item'][],
     ids: T['ListIds'],
   ) => (record: T['Item']) => { readonly [Name in keyof T['Path']]?: unknown };
-  /** Finds an entry in another way than by its own id; null if there is none. Errors: NOT_FOUND. */
+  /** Finds an entry otherwise than by its own id; null if there is none. Errors: NOT_FOUND. */
   readonly find?: (list: readonly T['Item'][], ids: T['Path']) => T['Item'] | null;
 }
 
@@ -39,7 +39,7 @@ export interface RefOptions<T extends BankTypes> {
   /** The operation that reads one record; without it, a record is found in its list. An answer with another id counts as drift. */
   readonly read?: Operation;
   readonly list?: ListOptions<T>;
-  /** The noun for the record in descriptions; by default the name of the type. */
+  /** What descriptions call the record; by default the name of the type. */
   readonly noun?: string;
   readonly plural?: string;
   /** Set to null if no argument takes the id of such a record. */
@@ -58,7 +58,7 @@ function byLoader(operation: Operation): Load<object, never> {
   };
 }
 
-/** The record of a type that has no operation. */
+/** Gives an empty record, for a type without an operation. */
 const readNothing = async () => ({});
 
 // biome-ignore lint/suspicious/noExplicitAny: any types.
@@ -77,7 +77,10 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly shape: z.ZodObject;
   readonly noun: string;
   readonly plural: string;
-  /** The operation that reads a record, alone or in its list. Nothing is read of the bank, which has none. */
+  /**
+   * The operation that reads a record, alone or in its list. The bank has none, because no record of a bank
+   * is read.
+   */
   readonly operation: Operation;
   /** Reads the answer that contains a record (`recordIn`). */
   readonly load: Load<T['Path'], object>;
@@ -95,13 +98,16 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   /** The record's own id, with its name. */
   readonly ownId: KeyId;
   readonly own: string;
-  /** What a selection of the type's fields needs (look-ahead.ts). */
+  /** Finds out what a selection of the type's fields needs (look-ahead.ts). */
   readonly needs: (info: Selection) => Needs;
   /** Whether no path contains the record's own id. The record is then found in a list, and its id may be any text. */
   readonly isOnlyListed: boolean;
-  /** Whether a record may be found by another text than its own id. It is the same node as in its list then. */
+  /**
+   * Whether a record may be found by another text than its own id. A record found in this way is the same node
+   * as in its list.
+   */
   readonly findsOthers: boolean;
-  /** The member of a record that contains its own id. */
+  /** The member of a record with the record's own id. */
   readonly #member: string | undefined;
 
   constructor(builder: PothosSchemaTypes.SchemaBuilder<S>, shape: z.ZodObject, options: RefOptions<T>) {
@@ -151,7 +157,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     };
   }
 
-  /** The error for a required id that the bank did not give. */
+  /** The error for a required id that the bank left out. */
   withoutId(name: string): BankqlError {
     if (name !== this.own && this.parent !== null) return this.parent.withoutId(name);
     return new BankqlError(
@@ -164,7 +170,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   /**
    * The record that the ids identify, in the answer of its read. Some banks accept other ids in paths (aliases, numbers in another
    * format): a record with another id is the requested one, and counts as drift.
-   * Errors: NOT_FOUND; the one in the place of the record.
+   * Errors: NOT_FOUND; the error in place of the record.
    */
   recordIn(answer: object, ids: Values, { session }: ReadContext): Values {
     const { operation, own } = this;
@@ -184,7 +190,9 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return encodeGlobalId(this.name, JSON.stringify(this.#keyOf(linked)));
   }
 
-  /** The key: the record's ids or, if these do not identify an entry of a list, the list's key and the hash of the entry's content. */
+  /**
+   * The key: the record's ids. If these do not identify an entry of a list, the list's key and the hash of the entry's content.
+   */
   #keyOf(linked: Values & Listed): readonly unknown[] {
     const { from, contentHash, record } = linked;
     const id = linked[this.own];
@@ -205,12 +213,12 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     const isByContent = this.list !== undefined && key.at(-2) === null && isContentHash(contentHash);
     const named = idsInKey(isByContent ? this.listKey : this.key, key);
     const ids = isByContent ? { ...named, [this.own]: null, contentHash, from: { ids: named } } : named;
-    // Another form of the same key would be a second id of the same node.
+    // Another form of the same key is refused, because it would be a second id of the same node.
     if (JSON.stringify(this.#keyOf(ids)) !== JSON.stringify(key)) throw forged();
     return ids;
   }
 
-  /** The own id of an entry; null if it has no valid one. */
+  /** The own id of an entry; null if the entry has no valid id. */
   idIn(entry: unknown): string | null {
     const id = this.#member === undefined ? null : (entry as Values)[this.#member];
     return typeof id === 'string' && id !== '' ? id : null;
@@ -224,7 +232,10 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     return name?.toWellFormed() ?? null;
   }
 
-  /** The entries of a list that have these ids; several if the bank repeats an id. `listIds`: the list's ids, if an entry has others. */
+  /**
+   * Those entries of a list that have these ids; several if the bank repeats an id. `listIds`: the list's own ids, if entries
+   * may have others.
+   */
   entriesWith(list: readonly T['Item'][], ids: object, listIds = ids): readonly T['Item'][] {
     const { idsIn } = this.list ?? {};
     const own = (ids as Values)[this.own] as string | null;
@@ -238,8 +249,9 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   }
 
   /**
-   * Creates the nodes of a list's entries: their records, or only their own ids if there is no list to read. An entry may have no id,
-   * or that of another entry. If an entry broke the contract, the error is its node. `under`: the node whose field lists them.
+   * Creates the nodes of a list's entries. An entry is a record, or only its own id if there is no list to read. It may have no
+   * id, or the id of another entry. If an entry broke the contract, the error is its node. `under`: the node whose field lists
+   * them.
    */
   nodesIn(list: readonly T['Item'][], ids: T['ListIds'], under?: object): (entry: T['Item']) => LinkedOf<T> {
     const { own, ownId } = this;
@@ -257,7 +269,7 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
     };
   }
 
-  /** Checks the ids of an entry. Only its own id may be one that no path can contain. Errors: BANK_BAD_RESPONSE for another such id. */
+  /** Checks the ids of an entry. Errors: BANK_BAD_RESPONSE for an id that no path can contain, unless it is the entry's own. */
   #checked(given: Values): Values {
     const ids: Record<string, unknown> = {};
     for (const id of this.key)

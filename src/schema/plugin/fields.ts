@@ -22,18 +22,16 @@ export type Values = Readonly<Record<string, unknown>>;
 
 type Place = 'answer' | 'input' | 'changes';
 
-/**
- * A field of an answer is null if the bank leaves it out. Descriptions do not repeat this, because docs/clients.md says it once.
- */
+/** A field is null if the bank leaves it out. docs/clients.md says this once, and the descriptions do not repeat it. */
 function descriptionOf({ description, notes = {} }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
   return note === undefined ? description : `${description.replace(/\.$/, '')}${note}.`;
 }
 
-/** The field of a record that has its own id; undefined if it has none. */
+/** The field that contains the record's own id; undefined if the record has no id. */
 export const ownIdIn = (record: z.ZodObject) => recordFields(record).find(({ isOwnId }) => isOwnId);
 
-/** The member of a parent that contains the record; null if the parent is the record. */
+/** The parent's member that contains the record; null if the parent is the record itself. */
 type Holder = 'record' | null;
 
 /** A node, or a part of a record. */
@@ -43,8 +41,8 @@ const recordIn = (parent: Parent, holder: Holder): Values =>
   holder === null ? parent : (parent.record as Values);
 
 /**
- * The GraphQL fields of a record, except its own id and those in `omit`. When such a field is resolved, its record has been
- * read. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
+ * The GraphQL fields of a record, except its own id and those in `omit`. The record is read before such a field is
+ * resolved. Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
 export function fieldsOf(
   t: ObjectFields<Parent>,
@@ -57,7 +55,7 @@ export function fieldsOf(
     const { name, isList, also, listOf: parts } = field;
     if (field.isOwnId || omit.includes(name)) continue;
     const type = typeof field.type === 'string' ? field.type : t.builder.bankObject(field.type);
-    // The shape in the contract guarantees the type of the value.
+    // The contract's shape guarantees the type of the value.
     const resolve = resolverOf(field, holder) as () => never;
     const options = { description: descriptionOf(field, 'answer'), resolve };
     map[name] = isList
@@ -68,7 +66,7 @@ export function fieldsOf(
   return map;
 }
 
-/** The field for the bank's id of an entry that is looked up in a list. */
+/** The field for the bank's id of an entry, if entries are looked up in a list. */
 export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
   const own = ownIdIn(of);
   if (own === undefined) return {};
@@ -77,7 +75,7 @@ export function ownIdField(t: ObjectFields<Parent>, of: z.ZodObject): FieldMap {
     [name]: t.id({
       description,
       fromIds: true,
-      // If the bank sent something other than text, the record holds an error here.
+      // If the bank sent something other than text, the record contains an error here.
       resolve: ofSource((node: Parent) => (node[name] ?? node.record?.[rest]) as string | null),
     }),
   };
@@ -100,7 +98,7 @@ export type Part<Item> = {
   readonly viewId?: string | undefined;
 };
 
-/** The part of a record, or all parts in a list. An error in place of a value stays there. */
+/** The part of a record, or all parts in a list. An error that replaces a value stays in its place. */
 function partsOf(parent: Parent, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => partsOf(parent, entry));
   if (!isObject(value) || value instanceof Error) return value;
@@ -108,13 +106,13 @@ function partsOf(parent: Parent, value: unknown): unknown {
   return { record: value, bankId, accountId, viewId };
 }
 
-/** A value as text; null if it is no text. Errors: the BANK_BAD_RESPONSE that the value is. */
+/** A value as text; null if it is not a text. Errors: the value itself, if it is a BANK_BAD_RESPONSE. */
 function textOf(value: unknown): string | null {
   const text = unwrap(value);
   return typeof text === 'string' ? text : null;
 }
 
-/** The parts of a text that is a list. Errors: the BANK_BAD_RESPONSE in its place. */
+/** Splits a text that is a list into its parts. Errors: the BANK_BAD_RESPONSE in place of the text. */
 const partsOfText = (parts: 'String' | 'ID', value: unknown): string[] | undefined =>
   textOf(value)
     // Texts are split at commas alone and then trimmed: `\s*,\s*` would search again at each character of long white space.
@@ -139,7 +137,7 @@ function dateField(t: ObjectFields<Parent>, field: Field, also: NonNullable<Fiel
   });
 }
 
-/** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */
+/** A list; the bank may have written its only entry instead of the list. Errors: the BANK_BAD_RESPONSE in its place. */
 export function listOf<T>(value: T | readonly T[] | null | undefined): readonly T[] | null {
   const list = unwrap(value) ?? null;
   return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];
@@ -170,7 +168,7 @@ builderProto.bankObject = function bankObject<T extends z.ZodObject>(
   ) as ObjectRef<Types, unknown> as ObjectRef<Types, z.infer<T>>;
 };
 
-/** The names of the parts that contain the ids of their record. */
+/** The names of those parts that contain the ids of the record to which they belong. */
 const placed = new Set<string>();
 
 builderProto.bankPart = function bankPart<T extends z.ZodObject>(
@@ -181,7 +179,7 @@ builderProto.bankPart = function bankPart<T extends z.ZodObject>(
   return this.bankObject(shape) as ObjectRef<Types, unknown> as ObjectRef<Types, Part<z.infer<T>>>;
 };
 
-/** Whether a part of a record, or one of its own parts, contains the ids of its record. */
+/** Whether a part of a record contains the record's ids, in itself or in one of its own parts. */
 const isPlaced = (shape: z.ZodObject): boolean =>
   placed.has(metaOf(shape).name ?? '') ||
   recordFields(shape).some(({ type }) => typeof type === 'object' && isPlaced(type));
@@ -189,7 +187,7 @@ const isPlaced = (shape: z.ZodObject): boolean =>
 export interface RecordInputOptions {
   /** The input that changes a record: omitted members keep their values. */
   readonly changes?: true;
-  /** The description, if the record does not give one. The first use counts. */
+  /** The description, if the record does not give one. If several uses give one, the first counts. */
   readonly description?: string;
 }
 
@@ -232,6 +230,9 @@ function inputFields(t: InputFields, shape: z.ZodObject, place: 'input' | 'chang
   return map;
 }
 
-/** The object that a field holds, if changes can name its members; null if they replace the value whole. */
+/**
+ * The shape of the object in a field, if a change can name single members of it; null if a change replaces
+ * the whole value.
+ */
 export const changeablePart = ({ type, isList }: Field): z.ZodObject | null =>
   typeof type === 'object' && !isList && metaOf(type).changes !== undefined ? type : null;

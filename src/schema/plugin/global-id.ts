@@ -20,7 +20,7 @@ export function decodeGlobalId(id: string) {
 function parseGlobalId(id: string) {
   const text = Buffer.from(id, 'base64url').toString('utf8');
   const colon = text.indexOf(':');
-  // Every key is a JSON list.
+  // A key that is not a JSON list is refused: bankql makes no others.
   if (text[colon + 1] !== '[') return null;
   try {
     const [typename, key]: [string, unknown[]] = [text.slice(0, colon), JSON.parse(text.slice(colon + 1))];
@@ -45,19 +45,22 @@ interface GlobalIdType<Ids extends object> {
   readonly bankIdField: string | null;
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: readonly unknown[]): Ids;
-  /** The object, with its record if a selected field needs it; null if it does not exist. */
+  /** The object, with its record if a selected field needs the record; null if there is no such object. */
   load(ids: Ids, context: Context, info: Selection, index?: number): object | null | Promise<object | null>;
 }
 
-/** All types that have global ids, by name; null if the ids are only for the caches of clients, and `node` cannot read them. */
+/**
+ * All types that have global ids, by name. Null for a type whose ids are only for the caches of clients: `node` cannot read its
+ * objects.
+ */
 export const globalIdTypes = new Map<string, GlobalIdType<object> | null>();
 
-/** Matches the base64url of texts that begin with a capital letter, as type names do. */
+/** Matches the base64url of any text that begins with a capital letter, as the names of types do. */
 const capital = /^[Q-W][A-Za-z0-9_-]+$/;
 
 /**
- * Checks an id of the bank that was given as an argument. `name` is the argument's.
- * Errors: BAD_USER_INPUT for a global id; the message says what to give instead.
+ * Checks an argument that takes an id of the bank. `name`: the argument's name. Errors: BAD_USER_INPUT for a
+ * global id; the message says what to give instead.
  */
 export function notGlobalId(name: string, id: string): string {
   if (!capital.test(id)) return id;
@@ -72,5 +75,8 @@ export function notGlobalId(name: string, id: string): string {
   );
 }
 
-/** An id argument that can be a path segment (bank/ids.ts). Errors: BAD_USER_INPUT, also for a global id. */
+/**
+ * An id argument that can be a segment of a path (bank/ids.ts). Errors: BAD_USER_INPUT for any other text,
+ * and for a global id.
+ */
 export const restId = (name: string, id: string): string => validateId(name, notGlobalId(name, id), name);

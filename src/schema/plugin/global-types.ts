@@ -20,8 +20,8 @@ import type { BankListOptions } from './list.ts';
 import type { BankNodeOptions, GlobalIdOptions } from './schema-builder.ts';
 
 /**
- * The methods that this plugin adds to Pothos' builders. The file of a type contains only what its record in the contract does
- * not say.
+ * The methods that this plugin adds to Pothos' builders. The file of a type contains only what does not follow from its record
+ * in the contract.
  */
 declare global {
   export namespace PothosSchemaTypes {
@@ -38,9 +38,12 @@ declare global {
       ResolveShape = unknown,
       ResolveReturnShape = unknown,
     > {
-      /** Whether the parent's ids are enough to resolve this field: the parent's record is not read for it. */
+      /**
+       * Whether the parent's ids are enough to resolve this field. If they are, the parent's record is not
+       * read for it.
+       */
       fromIds?: boolean;
-      /** Makes the resolver of the field on a type. */
+      /** Makes the field's resolver for the type with this name. */
       resolverOn?: ((typename: string) => GraphQLFieldResolver<unknown, object>) | undefined;
       /** Whether the field makes a payment. */
       payment?: true;
@@ -88,10 +91,16 @@ declare global {
       /** The type of a part of records, such as an address. The first use makes it. */
       bankObject<Shape extends z.ZodObject>(shape: Shape): ObjectRef<Types, z.infer<Shape>>;
 
-      /** The type of a part of records that knows through which record it was read, for fields that lead on from it. */
+      /**
+       * The type of a part of a record. The part knows the ids of its record, for fields that lead from it to other
+       * records.
+       */
       bankPart<Shape extends z.ZodObject>(shape: Shape): ObjectRef<Types, Part<z.infer<Shape>>>;
 
-      /** The input of a whole record, of changes of one, or of a part of either. The first use makes it. */
+      /**
+       * The input for a whole record, for changes of a record, or for a part of one of these. The first use
+       * makes it.
+       */
       bankInput(shape: z.ZodObject, options?: RecordInputOptions): InputObjectRef<Types, Values>;
     }
 
@@ -107,7 +116,10 @@ declare global {
           IdsNeeded<NoInfer<T>['Path'], ParentShape, Args>,
       ): FieldRef<Types>;
 
-      /** A field that leads from a list of ids in the parent's record to a record for each; each can fail separately. */
+      /**
+       * A field that leads from a list of ids in the parent's record to one record for each id. Each record can fail
+       * separately.
+       */
       links<T extends BankTypes, Args extends InputFieldMap>(
         ref: BankRef<Types, T>,
         options: LinksOptions<ParentShape, Args>,

@@ -32,7 +32,8 @@ export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const fromIds = pothosOptions.fromIds ?? (isKey || undefined);
     if (fromIds === undefined && payment === undefined) return { ...config, resolve };
     if (fromIds && resolve !== undefined) {
-      // A field of an object type leads to a read, which begins while the parent's record is being read.
+      // A field whose type is an object leads to a read, so it is resolved early, while the parent's record
+      // is being read.
       if (type.kind !== 'Scalar') earlyResolver(resolve);
       else if (resolve.length === 1 && knownResolver(resolve).property === undefined)
         ofSource(resolve as (source: unknown) => unknown);
@@ -40,7 +41,10 @@ export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return { ...config, resolve, extensions: { ...extensions, bankql: { fromIds, payment } } };
   }
 
-  /** Refuses global ids where a field takes ids of the bank's. A payment does so itself, since its failures are data. */
+  /**
+   * Refuses global ids where a field takes ids of the bank. A payment refuses them itself, because its failures are
+   * data.
+   */
   override wrapResolve(
     resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { args, pothosOptions }: PothosOutputFieldConfig<Types>,

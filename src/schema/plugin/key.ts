@@ -23,7 +23,7 @@ export interface BankTypes {
 type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
 export type LinkedOf<T extends BankTypes> = Linked<T['Ids'], T['Item']>;
 
-/** A part of a key that has a schema. If the value is a text, it is also checked as an id of the bank. */
+/** A part of a key, with a schema. If the value is a text, it is also checked as an id of the bank. */
 interface KeyValue<Name extends string = string, Value = unknown> {
   readonly name: Name;
   readonly schema: z.ZodType<Value>;
@@ -45,7 +45,7 @@ type PathIn<Key extends readonly unknown[]> = Key extends readonly [infer Part, 
   ? PathOfPart<Part> & PathIn<Others>
   : unknown;
 
-/** The name of the own id: the last one in a key. */
+/** The name of the record's own id, which is the last one in the key. */
 type OwnName<Key extends readonly unknown[]> = Key extends readonly [...infer Others, infer Last]
   ? Last extends string
     ? Last
@@ -80,12 +80,12 @@ export interface ListedTypes<
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** One id of a key: how it is checked, and how messages name it. */
+/** One id of a key: its name, its check, and what messages call it. */
 export interface KeyId {
   readonly name: string;
   /** Checks the value in the key of a global id, which anybody may have written. Errors: BAD_USER_INPUT. */
   readonly check: (value: unknown) => unknown;
-  /** The noun for the id in messages; null if the id is not a segment of paths, so that any text is valid. */
+  /** What messages call the id; null if the id is not a segment of paths, so that any text is valid. */
   readonly noun: string | null;
 }
 
@@ -113,7 +113,10 @@ function valueIn(schema: z.ZodType, value: unknown): unknown {
 export const idsInKey = (parts: readonly KeyId[], key: readonly unknown[]): Values =>
   Object.fromEntries(parts.map(({ name, check }, at) => [name, check(key[at])]));
 
-/** Checks an id that the bank gave. Errors: the error in its place; BANK_BAD_RESPONSE if it is for paths, and cannot be a segment. */
+/**
+ * Checks an id that the bank gave. Errors: the error in its place; BANK_BAD_RESPONSE for an id that is used in paths but cannot
+ * be a segment.
+ */
 export function givenId({ noun }: KeyId, value: unknown): unknown {
   if (typeof value !== 'string') return unwrap(value);
   return noun === null ? value : validateBankId(noun, value);

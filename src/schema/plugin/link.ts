@@ -25,30 +25,35 @@ import { findByContent, type Listed } from './list-item.ts';
 /**
  * Links between records.
  *
- * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
- * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
- * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read, fields
- * that need only the ids are resolved early, so that independent calls are made at the same time.
+ * The target of a link has the ids that identify it. Its record is read from the bank only if the operation selects a
+ * field that the ids cannot answer, so that `owners { customerId }` and `account { otherAccounts { … } }` make no call
+ * for the customer or the account. While the record is being read, fields that need only the ids are resolved early, so
+ * that independent calls are made at the same time.
  */
 
-/** Pothos computes the type of a field's options from the kind of its parent, which its plugins do not know. */
+/**
+ * The type is `never`, which fits any options: Pothos computes their type from the kind of the field's parent, which a
+ * plugin does not know.
+ */
 export const fieldOptions = (options: object) => options as never;
 
-/** The names of the ids that neither the parent nor an argument nor a setting gives. */
+/** The names of the ids that come neither from the parent nor from an argument nor from a setting. */
 type Missing<Ids, Parent, Args> = Exclude<keyof Ids, keyof Parent | Named<Args> | keyof Defaults>;
 
 /** The names of arguments; none if the field has none. */
 type Named<Args> = string extends keyof Args ? never : keyof Args;
 
-/** The ids that a link's `ids` returns. It has to give those that come from nowhere else, and may replace others. */
+/**
+ * The ids that a link's `ids` returns. It has to return the ids that come from nowhere else, and may replace others.
+ */
 export type GivenIds<Ids, Parent, Args> = { readonly [Name in keyof Ids]?: GivenId<Ids[Name]> } & {
   readonly [Name in Missing<Ids, Parent, Args>]: GivenId<Ids[Name]>;
 };
 
-/** An id as a record has it: there may be none, or an error in its place. */
+/** An id as a record contains it: it may be absent, or an error may be in its place. */
 type GivenId<Id> = Id | (Id extends string ? Error : never) | null | undefined;
 
-/** `ids` may be left out if all of them come from elsewhere. */
+/** `ids` may be left out if all ids come from elsewhere. */
 export type IdsNeeded<Ids, Parent, Args> = [Missing<Ids, Parent, Args>] extends [never]
   ? unknown
   : { readonly ids: unknown };
@@ -61,8 +66,8 @@ export interface LinkOptions<Parent, T extends BankTypes, Args extends InputFiel
   /** The ids are in the parent's record, which must be read before the link is followed. */
   readonly fromRecord?: true;
   /**
-   * The ids that no argument, parent or setting gives, and the record if the parent's record contains it. Null, or without the
-   * own id, if the link leads nowhere.
+   * The ids that come from no argument, parent or setting, and the record if the parent's record contains it. Returns null, or
+   * no own id, if the link leads nowhere.
    */
   readonly ids?: (
     parent: Parent,
@@ -100,7 +105,7 @@ fieldsProto.link = function link(this: typeof fieldsProto, ref, { ids, fromRecor
 export interface LinksOptions<Parent, Args extends InputFieldMap> {
   readonly description: string;
   readonly args?: Args;
-  /** The own ids, in the parent's record. */
+  /** The own ids of the linked records, from the parent's record. */
   readonly entries: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
@@ -123,8 +128,9 @@ fieldsProto.links = function links(this: typeof fieldsProto, ref, { entries, ...
 };
 
 /**
- * Follows a link for each entry; each can fail separately: then the error is in its place. If the operation exceeds its limit of
- * calls, one entry has the error, and the other unread entries are null. An error of `idsOf` is the error of its entry.
+ * Follows a link for each entry. Each entry can fail separately, and has its error in its place. If the operation exceeds its
+ * limit of calls, only one entry has this error, and the other unread entries are null. An error of `idsOf` is the entry's
+ * error.
  */
 export function followEach<Entry>(
   ref: AnyBankRef,
@@ -151,9 +157,9 @@ export function followEach<Entry>(
 }
 
 /**
- * Makes the function that finds the ids of a key for a field of a type: in what the field gives, in its arguments, in the parent's path,
- * and in the settings. The root has no parent.
- * Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE for an id of the bank's; those in place of an id.
+ * Makes the function that finds the ids of a key for a field of a type: in the result of the field's `ids`, in its arguments,
+ * in the parent's ids, and in the settings. The root has no parent. Errors: BAD_USER_INPUT for an argument; BANK_BAD_RESPONSE
+ * for an id of the bank; errors in place of ids.
  */
 export function idsOn(typename: string, ref: AnyBankRef, key: readonly KeyId[]) {
   const underFrom = ref.underFrom(typename);
@@ -166,7 +172,7 @@ export function idsOn(typename: string, ref: AnyBankRef, key: readonly KeyId[]) 
         continue;
       }
       const argument = args[name];
-      // An empty code names no bank.
+      // An empty code counts as absent.
       if (argument != null && (argument !== '' || name !== 'bankId')) {
         ids[name] = noun === null ? argument : validateId(name, String(argument), name);
         continue;
@@ -182,8 +188,8 @@ export function idsOn(typename: string, ref: AnyBankRef, key: readonly KeyId[]) 
 }
 
 /**
- * The linked object, with its record if a selected field needs it. `index`: the position of the object, if the selection is that of a
- * list. Errors: those of the read, or the result of `onError`, if the record cannot be read.
+ * The linked object, with its record if a selected field needs the record. `index`: the position of the object, if the
+ * selection is that of a list. Errors: those of the read, or the result of `onError`, if the record cannot be read.
  */
 export function follow<Other = never>(
   ref: AnyBankRef,
@@ -193,7 +199,7 @@ export function follow<Other = never>(
   index?: number,
   onError?: (error: unknown) => Other,
 ): Node | Promise<Node | Other> {
-  // The ids of an entry that is identified by its content are only in the record.
+  // The entry is identified by its content, so its ids are only in the record.
   if (ids.contentHash !== undefined) return readByContent(ref, ids, ids.contentHash, context).catch(onError);
   const { record, isLate, resolveEarly } = ref.needs(info);
   if (!record) return ids;
@@ -204,10 +210,10 @@ export function follow<Other = never>(
     const record = ref.recordIn(answer, ids, context);
     const id = findsOthers ? (ref.idIn(record) ?? ids[own]) : ids[own];
     if (id === ids[own]) return keepEarlyResults({ ...ids, record }, early);
-    // With other ids, the early results do not apply, and the fields are resolved again.
+    // If the record has other ids, the early results do not apply, and the fields are resolved again.
     return { ...ids, [own]: id, record };
   };
-  // If the ids may come from the record, all fields wait for it, so that they see the same ids.
+  // If the record may have other ids, all fields wait for the record, so that they see the same ids.
   return isLate && !findsOthers
     ? keepLateObject({ ...ids }, reading.then(toNode))
     : reading.then(toNode, onError);

@@ -12,9 +12,12 @@ import type { ReadContext } from '../context.ts';
  * Entries with the same content have the same global id, and are the same to clients.
  */
 
-/** The relation of an object to the list that contains it. */
+/** Where an object comes from. */
 export interface Listed {
-  /** The ids of the list, and the bank's whole list. The list is absent if only a global id names the entry. */
+  /**
+   * The ids of the list that contains the object, and the bank's whole list. The list is absent if the object
+   * comes from a global id.
+   */
   readonly from?:
     | { readonly ids: Readonly<Record<string, unknown>>; readonly list?: readonly unknown[] }
     | undefined;
@@ -28,13 +31,16 @@ export interface Listed {
 export const isContentHash = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** The id of an entry; null if it has no valid one. */
+/** The id of an entry; null if the entry has no valid id. */
 export const itemId = ({ id }: { readonly id?: unknown }): string | null =>
   typeof id === 'string' && id !== '' ? id : null;
 
 const indexes = new WeakMap<object, ReadonlyMap<string | null, readonly unknown[]>>();
 
-/** Groups the entries of a bank's list by name, once. Entries with the same name are identified by their content. */
+/**
+ * Groups the entries of a list by name; a list is grouped once. Entries with the same name are identified by their
+ * content.
+ */
 export const entriesByName = <Item>(list: readonly Item[], naming: () => (entry: Item) => string | null) =>
   getOrMake(indexes, list, () => Map.groupBy(list, naming())) as ReadonlyMap<string | null, readonly Item[]>;
 
@@ -48,7 +54,7 @@ const contentOf = (shape: z.ZodObject, record: object): unknown[] =>
   recordFields(shape).map(({ rest, type }) => contentOfValue(type, Reflect.get(record, rest)));
 
 function contentOfValue(type: Field['type'], value: unknown): unknown {
-  // An invalid value counts only by its position, because its error object differs in each read.
+  // Of an invalid value, only the position counts, because each read creates another error object for it.
   if (value instanceof Error) return {};
   if (Array.isArray(value)) return value.map((entry) => contentOfValue(type, entry));
   return typeof type === 'object' && isObject(value) ? contentOf(type, value) : value;

@@ -20,7 +20,7 @@ import { checkPage, type Edge, Page, type PageArguments } from './page.ts';
 
 /** Lists of records as connections. */
 
-/** The fields of an entry that depend on the arguments of its list. */
+/** Fields of an edge, which depend on the arguments of the list. */
 type EdgeFields<Node, Args extends InputFieldMap> = (
   t: ObjectFields<Edge<Node | Error> & { readonly args: InputShapeFromFields<Args> }>,
 ) => FieldMap;
@@ -30,13 +30,16 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
   /** The arguments besides those of the page. */
   readonly args?: Args;
   readonly extensions?: object;
-  /** The ids of the list that no argument, parent or setting gives. */
+  /** The ids of the list that come from no argument, parent or setting. */
   readonly ids?: (
     parent: Parent,
     args: InputShapeFromFields<Args>,
     context: ReadContext,
   ) => GivenIds<T['ListIds'], Parent, Args>;
-  /** The entries; by default the whole list. Records that are read one by one are listed by their own ids. */
+  /**
+   * Loads the entries; by default, the whole list is read. Of records that are read one by one, the entries
+   * are their own ids.
+   */
   readonly load?: (
     ids: T['ListIds'],
     args: InputShapeFromFields<Args>,
@@ -44,7 +47,10 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
   ) => Promise<readonly (T['Item'] | OwnId<T>)[]>;
   /** Whether the field is a plain list without pages, for lists that are always short. */
   readonly isPlain?: true;
-  /** Further fields of the type of edges. If several lists have the same records, those of the first list apply. */
+  /**
+   * Further fields of the edges' type. If several lists have the same type of records, the fields of the first list
+   * apply.
+   */
   readonly edge?: EdgeFields<T['Ids'] & { readonly record: T['Item'] }, Args>;
 }
 

@@ -14,17 +14,17 @@ import { getOrMake } from '../../get-or-make.ts';
 import type { Context, ResolverContext } from '../context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 
-/** The needs of the selected fields of a linked object, and the fields that need not wait for its record. */
+/** Finds out what the selected fields of a linked object need, and which of them need not wait for its record. */
 
-/** The requirements of following a link, which depend on the fields that are selected on the linked object. */
+/** What a selection on a linked object needs. */
 export interface Needs {
   /** Whether a selected field needs more than the ids. */
   readonly record: boolean;
-  /** Whether only deferred fields need the record, so that the other fields are delivered before it is read. */
+  /** Whether only deferred fields need the record. If so, the other fields are delivered before the record is read. */
   readonly isLate: boolean;
   /**
-   * Resolves the fields that need only the ids, before the record is read. Shape: their results by their fields; null if there
-   * are none. `index`: the position of the object, if `info` is that of a list.
+   * Resolves the fields that need only the ids, before the record is read. Shape: a map from these fields to their results;
+   * null if there are none. `index`: the position of the object, if `info` is that of a list.
    */
   resolveEarly(
     ids: object,
@@ -34,7 +34,7 @@ export interface Needs {
   ): ReadonlyMap<SelectedField, unknown> | null;
 }
 
-/** The needs of a selection on a type, computed once for a prepared selection. */
+/** What a selection on a type needs. This is computed once for a prepared selection. */
 export function needsOf(typeName: string): (info: Selection) => Needs {
   const known = new WeakMap<object, Needs>();
   const find = (info: Selection): Needs => {
@@ -56,7 +56,7 @@ export function needsOf(typeName: string): (info: Selection) => Needs {
         const own = index === undefined ? current : selectionOfEntry(current, index);
         const results = new Map<SelectedField, unknown>();
         const resolverContext = { bankql: context };
-        // The record may not exist, so its fields may not use up the calls that others need.
+        // The record may not exist, so its fields must not use up the calls that other fields need.
         for (const selected of early)
           if (context.session.hasEarlyCalls)
             results.set(selected, resolveEarly(selected, ids, resolverContext, own));
@@ -71,7 +71,10 @@ export function needsOf(typeName: string): (info: Selection) => Needs {
   };
 }
 
-/** The result of a field that is resolved early, or its error. If its object is null, neither is in the answer. */
+/**
+ * The result or the error of a field that is resolved early. If the field's object turns out to be null, the
+ * answer contains neither.
+ */
 function resolveEarly(
   selected: SelectedField,
   ids: object,

@@ -31,7 +31,10 @@ function count(name: string, value: number): number {
 export const notACursor = (argument: string) =>
   badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
 
-/** The position of a cursor's entry when it was made, and its name if it has one. Errors: BAD_USER_INPUT. */
+/**
+ * The position that the cursor's entry had when the cursor was made, and the entry's name, if it has one.
+ * Errors: BAD_USER_INPUT.
+ */
 function parseCursor(argument: string, cursor: string) {
   const [, index, name = null] =
     /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
@@ -74,10 +77,10 @@ class ListedEdge<Node> implements Edge<Node> {
 }
 
 /**
- * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
- * (The bank has no pagination.) A cursor names its entry, so that a page follows the one before it although the bank's
- * list has changed in between. Entries are created on demand, one by one, so that a page over the operation's budget
- * costs nothing. An entry that broke the contract remains an error.
+ * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`. (The
+ * bank has no pagination.) A cursor names its entry, so that a page continues after the page before it, even if the
+ * bank's list has changed in between. Entries are created on demand, one by one, so that a page over the operation's
+ * budget costs nothing. An entry that broke the contract remains an error.
  */
 // Pages and edges are classes: V8 makes a hidden class for each object literal with a getter, which keeps the list until the next
 // major collection.
@@ -135,8 +138,8 @@ export class Page<Item, Node> {
 }
 
 /**
- * The current position of a cursor's entry, and of the first entry after it. If the bank no longer lists the entry, the entry
- * at its position is next. If several entries have its name, the position decides.
+ * The current position of a cursor's entry, and that of the first entry after it. If the bank no longer lists the entry, the
+ * one that is now at its position is the first after it. If several entries have its name, the position chooses between them.
  */
 function positionOf<Item>(
   { index, name }: { readonly index: number; readonly name: string | null },

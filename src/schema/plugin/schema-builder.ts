@@ -12,9 +12,9 @@ import { fieldOptions, follow } from './link.ts';
 
 export interface BankNodeOptions<Fields> {
   readonly fields?: Fields;
-  /** The relation of the parent record to the record, in descriptions: by default `to which it belongs`. */
+  /** A clause for descriptions that says what the parent record is to the record; by default `to which it belongs`. */
   readonly through?: string;
-  /** The names of the record's fields, ids or version that the type does not have. */
+  /** The names of fields that the type lacks: of the record's fields, its ids, or `version`. */
   readonly omit?: readonly string[];
 }
 
@@ -38,7 +38,8 @@ builderProto.bankNode = function bankNode(
   ref: AnyBankRef,
   { fields, through = 'to which it belongs', omit = [] } = {},
 ) {
-  // An id from the path may hide a member of the record. If any other field hid one, the member's value could not be read.
+  // An id from the path may replace a member of the record. If any other field replaced a member, nothing would show the
+  // member's value.
   const others = ['id', 'bank', ref.parent?.noun, 'version'].filter((name) => !omit.includes(name ?? ''));
   const hidden = recordFields(ref.shape).find(({ name }) => others.includes(name));
   if (hidden !== undefined)
@@ -72,7 +73,7 @@ builderProto.bankNode = function bankNode(
 };
 
 type Ids = Readonly<Record<string, string>>;
-/** A type whose ids TypeScript does not know. */
+/** A type whose ids are not known to TypeScript. */
 type PlainRef = Pick<AnyBankRef, 'noun' | 'names'> & {
   readonly root: BankRef<Types, BankTypes>;
   readonly parent: BankRef<Types, BankTypes> | null;
@@ -93,7 +94,7 @@ function bankFields(t: ObjectFields<Ids>, { root, noun, parent }: PlainRef): Fie
   };
 }
 
-/** The fields that lead from a record to its parent, if that is not the bank: the parent's ids, and a link to it. */
+/** The fields that lead from a record to its parent, if the parent is not the bank: the parent's ids, and a link. */
 function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through: string): FieldMap {
   if (parent === null || parent === root) return {};
   const { noun, names } = parent;
@@ -103,7 +104,8 @@ function parentFields(t: ObjectFields<Ids>, { parent, root }: PlainRef, through:
   for (const name of names.filter((each) => !root.names.includes(each)))
     own[name] = t.exposeID(name, {
       nullable: false,
-      // A member of the record for the same id, such as `this_account`, may have another value.
+      // The value comes from the path: a member of the record for the same id, such as `this_account`, may
+      // have another value.
       extensions: { rest: { member: undefined } },
       description:
         name === 'viewId'

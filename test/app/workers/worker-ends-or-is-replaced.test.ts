@@ -81,7 +81,8 @@ const withMessage = ({ output }: Pick<BankqlProcess, 'output'>, words: string) =
 
 async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>> {
   const [start] = withMessage(bankql, 'bankql serves');
-  // Without `close`, the server could close the kept connection just when a slow machine uses it again.
+  // `close` is sent, because otherwise the server could close the kept connection just when a slow machine
+  // uses it again.
   const response = await fetch(String(start?.metrics), { headers: { Connection: 'close' } });
   const text = await response.text();
   return Object.fromEntries(
@@ -89,7 +90,7 @@ async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>>
   );
 }
 
-/** Waits until this number of workers serve. Asks rarely, because each scrape is work for each worker. */
+/** Waits until this number of workers serve. It scrapes rarely, because each scrape is work for every worker. */
 const serving = (bankql: BankqlProcess, workers: number) =>
   expect
     .poll(async () => (await metricsOf(bankql))['bankql_workers{state="running"}'], { interval: 250 })
@@ -98,7 +99,9 @@ const serving = (bankql: BankqlProcess, workers: number) =>
 const ask = (bankql: BankqlProcess) => post(bankql.url, '{ __typename }', credentials);
 const answer = { data: { __typename: 'Query' } };
 
-/** Fails if a payment that the bank holds back is answered before it arrived there. Without this, a test would wait for ever. */
+/**
+ * Fails if a payment is answered before it has arrived at the bank, which holds it back. Otherwise, a test would wait for ever.
+ */
 const neverSent = (told: unknown) => expect.unreachable(`never arrived at the bank: ${JSON.stringify(told)}`);
 
 /** Sends a payment, and waits until it is at the bank, which holds it back until `answer` is called. */
@@ -255,7 +258,8 @@ describe('two workers over one store', () => {
     expect(workersOf(bankql).filter((pid) => before.includes(pid))).toEqual([]);
     expect(bank.of('rolling')).toHaveLength(1);
     expect(withMessage(bankql, 'a worker ended')).toHaveLength(1);
-    // When a worker closes its store, the store must not count as unavailable, although the worker's last metrics ask it.
+    // When a worker closes its store, the store must not count as unavailable, although the worker's last metrics query
+    // it.
     expect(withMessage(bankql, 'the payment store is away')).toEqual([]);
   });
 
@@ -300,7 +304,7 @@ describe('if the primary is killed, its workers complete requests in progress, a
    * Shape: a function that lets the payments end, and waits for the end of all processes.
    */
   async function payTwice({ url, child }: BankqlProcess, keys: readonly string[]) {
-    // The workers have the output open as well.
+    // The workers have the output open as well, so it closes when they have ended too.
     const allEnded = once(child, 'close');
     const answers: (() => void)[] = [];
     const arrived = Promise.withResolvers<void>();
@@ -343,7 +347,8 @@ describe('if the primary is killed, its workers complete requests in progress, a
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
     const connections = await connectTimes(bankql, workers.length);
-    // Once this is answered, the messages are on their way, and the workers will confirm that they have received them.
+    // This is answered once the messages to the workers are on their way. The workers then confirm that they have
+    // received them.
     await metricsOf(bankql);
     const killed = once(bankql.child, 'exit');
     bankql.child.kill('SIGKILL');
@@ -471,7 +476,7 @@ test('while no process can be created, those that serve go on; it is tried again
 
 describe('SIGTERM while a worker starts is an orderly stop', () => {
   /**
-   * A manifest that each worker reads during its start, and that the test writes. `reached` resolves when a worker waits for it.
+   * A manifest that each worker reads during its start. The test provides it; `reached` resolves when a worker waits for it.
    */
   function holdStarts() {
     const manifest = join(folder, `held-${stores.next}.json`);
@@ -561,7 +566,7 @@ describe('SIGTERM while a worker starts is an orderly stop', () => {
     expect(await bankql.ended).toBe(0);
     expect(bank.of('half-started')).toHaveLength(1);
     expect(bankql.output()).not.toMatch(/bankql serves|cannot/);
-    // The port stays closed.
+    // The port must stay closed.
     expect(listening(bankql)).toBe(1);
   });
 

@@ -98,6 +98,22 @@ describe('accept-loss --from-log', () => {
     });
   });
 
+  test('reads lines behind the prefix of a log collector, and reports those that another text contains', async () => {
+    await inStore(url, async () => {});
+    writeLog(
+      `[pod/bankql-0/bankql] ${line(1)}`,
+      `bankql-1  | ${line(2)}`,
+      `2026-01-15T10:30:00.000000000Z stdout F ${line(3)}`,
+      `Jan 15 10:30:00 host bankql[7]: ${line(4)}`,
+      JSON.stringify({ log: `${line(5)}\n`, stream: 'stdout' }),
+    );
+    expect(await run(['accept-loss', '--from-log', log, ...ada, '--yes'])).toMatchObject({
+      code: 0,
+      errors: `${log}:5: this audit line is damaged, and left out.\n`,
+    });
+    expect((await records()).map((record) => record.id).sort()).toEqual([1, 2, 3, 4].map(id));
+  });
+
   test('asks for --yes where nobody is at a terminal', async () => {
     await inStore(url, async () => {});
     writeLog(line(1));
@@ -201,6 +217,8 @@ describe('a SQLite store that was made anew after its volume was lost', () => {
     expect((await bankql.ask(find)).data).toEqual({
       payment: { state: 'UNKNOWN', idempotencyKey: 'key', value: { amount: '1' } },
     });
+    // The new store hashes callers under another secret than the log.
+    expect((await bankql.ask('{ payments { totalCount } }')).data).toEqual({ payments: { totalCount: 0 } });
     const [record] = await records();
     await run(['settle', record?.id ?? '', '--as', 'done', ...ada, '--yes']);
     expect((await bankql.ask(pay())).data).toMatchObject({

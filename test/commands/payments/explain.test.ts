@@ -10,7 +10,7 @@ test('payments explain says of an unknown answer what becomes of the key, and na
   expect(output).toContain(
     'makeTransaction: UNKNOWN\n    The bank may have executed the payment. The key is used: ',
   );
-  expect(output).toContain('not known: data.id; set BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT\n');
+  expect(output).toContain('not understood: data.id; set BANK_PAYMENT_STATUS or BANK_PAYMENT_RECEIPT\n');
 });
 
 test('payments explain uses the settings that are given, also those of a bankql with workers', async () => {
@@ -26,7 +26,7 @@ test('payments explain uses the settings that are given, also those of a bankql 
 });
 
 test.each([
-  ['202', 'UNKNOWN (accepted, not known to be executed)', 'The bank may have executed the payment.'],
+  ['202', 'UNKNOWN (accepted, perhaps not executed)', 'The bank may have executed the payment.'],
   ['204 ', 'DONE', 'The bank executed the payment.'],
   ['422 {"message":"Insufficient funds"}', 'REJECTED', 'To pay, the client takes a new key.'],
   ['429 {"message":"API rate limit exceeded"}', 'RELEASED', 'the key is free: sent again, it pays.'],

@@ -95,7 +95,7 @@ test('a reader that closes the pipe is not an error', async () => {
     ),
   );
   const command = `"${process.execPath}" "${entry()}" payments list --limit 200 --json; echo "exit code $?" >&2`;
-  // The shell's own status would be that of `head`.
+  // Without this, the pipeline's exit code would be that of `head`.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
     env: { ...compileCache, PATH: process.env.PATH ?? '', STATE_URL },
   });

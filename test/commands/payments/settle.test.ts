@@ -47,7 +47,7 @@ describe('payments settle, with one id', () => {
     expect(output).toContain('trackId: attempt-1\n');
     expect(output).toContain('createdAt: 2026-01-15T23:00:00.000Z\n');
     expect(output).toContain(`Settled 1 of 1 as DONE by ${settledBy}\n`);
-    // Before, the record had the code of an unknown outcome. The line must not have it.
+    // The record had the code of an unknown outcome, which this line must not have.
     expect(output).toMatch(/"code":null,.*"state":"DONE",.*"msg":"payment settled"/);
     expect(await operated.store.find(ids.unknown)).toMatchObject({
       state: 'DONE',

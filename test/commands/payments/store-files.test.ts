@@ -114,7 +114,7 @@ describe('payments list and show', () => {
       try {
         expect(await run(path, ...args)).toMatchObject({ code: 0 });
         expect(filesOf(path)).toEqual(before);
-        // Changes are reported in order, so the command's changes would come before this one.
+        // Changes are reported in order, so any change by the command would have been reported before this one.
         writeFileSync(join(dirname(path), 'last'), '');
         await expect.poll(() => seen).toContain('last');
         expect(new Set(seen)).toEqual(new Set(['last']));

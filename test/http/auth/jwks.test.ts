@@ -81,7 +81,8 @@ describe('the rotation of keys', () => {
 
   test('unknown keys trigger few fetches; when none is left, an unknown key is 503, not 401', async () => {
     const { now, pass } = clock();
-    await using bankql = await start({ now, burst: 4, pauseMs: 6000 });
+    const refusals: string[] = [];
+    await using bankql = await start({ now, burst: 4, pauseMs: 6000 }, (why) => refusals.push(why));
     expect(await statusOf(bankql, old)).toBe(200);
     const stranger = async (index: number) => ask(bankql, await sign({ ...fresh, kid: `stranger ${index}` }));
     for (let index = 0; index < 3; index++) {
@@ -98,6 +99,8 @@ describe('the rotation of keys', () => {
     });
     expect(await statusOf(bankql, old)).toBe(200);
     expect(issuer.asked()).toBe(4);
+    // An alert says that keys cannot be fetched: it is not for made-up keys.
+    expect(new Set(refusals)).toEqual(new Set(['key']));
     pass(5995);
     expect((await stranger(4)).status).toBe(503);
     pass(1);
@@ -142,7 +145,7 @@ describe('the rotation of keys', () => {
     const early = Array.from({ length: 20 }, (_, n) => outcome(`stranger ${n}`));
     await expect.poll(() => answer.length).toBe(1);
     pass(1);
-    // The answer in progress was created before this key.
+    // The answer in progress does not contain this key, because it is older than the key.
     issuer.keys = [old.jwk, fresh.jwk];
     const late = outcome('fresh');
     answer[0]?.();
@@ -171,7 +174,7 @@ describe('the rotation of keys', () => {
     // Some tokens are verified while the sets change. None of them may count as verified with the new set.
     while (!(await askAll()).has(401));
     expect(await askAll()).toEqual(new Set([401]));
-    // There was no request for a while, so the first caller waits until the set is fetched.
+    // The set is old, because there was no request for a while, so the first caller waits until it is fetched again.
     issuer.behave = null;
     issuer.keys = [old.jwk];
     pass(10 * 60_000);

@@ -211,7 +211,7 @@ describe('IDENTITY_PAYMENT_SCOPE', () => {
     expect(await own.ask(transfer, {}, await headersOf(scopes))).toEqual({
       data: { paid: { payment: { state: 'DONE' }, userErrors: [] } },
     });
-    // A repeat pays nothing, but its answer is that of a payment, so it needs the scope as well.
+    // A repeated request pays nothing, but it gets the answer of a payment, so it needs the scope as well.
     expect(await own.ask(transfer, {}, await headersOf({}))).toMatchObject({
       data: { paid: { userErrors: [{ code: 'FORBIDDEN' }] } },
     });
@@ -330,7 +330,7 @@ test.each(bad)('a token %s is refused before any call, and counted', async (what
   const token = await make();
   const answer = await post(token);
   expect(answer.status).toBe(401);
-  // The holder learns which claim is invalid, unless the token is forged.
+  // The message names the invalid claim, unless the token is forged.
   const ofClaim = what.startsWith('whose claim') ? claimMessage('sub') : undefined;
   const reason = told[what] ?? ofClaim ?? 'The bearer token is not accepted.';
   expect(answer.headers.get('www-authenticate')).toBe(

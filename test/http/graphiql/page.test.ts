@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
 
   async function open(url = `${bankql.url}/graphql`, context = shared): Promise<Page> {
     const page = await context.newPage();
-    // An open page would use processor time during the next test.
+    // The page is closed, because an open page would use processor time during the next test.
     onTestFinished(() => page.close());
     await page.goto(new URL('/health', url).href);
     await page.evaluate(() => localStorage.clear());
@@ -190,8 +190,8 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
       'Auth-ID': 'bob',
     });
     expect((await run(page)).headers['auth-id']).toBe('bob');
-    // GraphiQL stores headers a moment after they are typed: those of the tab, and the last ones. The text of another tab
-    // contains "bob" too.
+    // GraphiQL stores headers a moment after they are typed, for the tab and as the last ones. Another tab's text also
+    // contains "bob".
     await expect.poll(() => kept(page, /tabState/)).toMatch(/Auth-ID\W+bob/);
     await expect.poll(() => kept(page, /headers/)).toMatch(/Auth-ID\W+bob/);
     await page.reload();

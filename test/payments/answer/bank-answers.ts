@@ -1,9 +1,9 @@
 /**
  * Answers to payments, from banks and from gateways in front of them, in the forms that the documentation of real payment APIs
  * shows. Each has what truly happened to the payment: `executed`, `refused` (not executed, and it will not be) or `unknowable`
- * (pending, accepted, or the answer does not say). An answer with `!` is clear in the words and members that bankql knows, so
- * bankql decides; any other is UNKNOWN. With `put`, it answers putTransactionsRequestAccount, otherwise postMakeTransaction.
- * The payment: 5.00 EUR to account x at BK1, with the description Rent.
+ * (pending, accepted, or the answer does not say). An answer with `!` is clear in words and members that bankql understands,
+ * so it means DONE or REJECTED; any other is UNKNOWN. With `put`, it answers putTransactionsRequestAccount, otherwise
+ * postMakeTransaction. The payment: 5.00 EUR to account x at BK1, with the description Rent.
  */
 const answersByApi: Readonly<Record<string, string>> = {
   'Open Bank Project, transaction requests (v1.4 to v5)': `
@@ -450,7 +450,7 @@ unknowable 400 {"message":"Bad Request"}
 unknowable 500 {"message":"Account not found"}`,
 };
 
-/** Texts that banks write in 4xx answers, in several languages, by what happened to the payment; one text of each language. */
+/** Texts that banks write in 4xx answers, by what truly happened to the payment: one text in each of several languages. */
 const texts: Readonly<Record<'executed' | 'unknowable' | 'refused', readonly string[]>> = {
   executed: [
     'The payment has already been executed',

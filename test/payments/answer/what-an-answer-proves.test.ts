@@ -53,7 +53,7 @@ function classify(status: number, body: string | Buffer, more: More = {}) {
 const stateOf = (status: number, body: string | Buffer, more?: More) => classify(status, body, more).state;
 const put = { operation: request };
 
-/** The possible states of a payment after a clear answer, by what happened to the payment. */
+/** The states that a payment may have after a clear answer, by what truly happened to the payment. */
 const clear = { executed: ['DONE'], refused: ['REJECTED', 'RELEASED'], unknowable: [] } as const;
 
 describe('the answers of banks', () => {
@@ -76,7 +76,7 @@ const asSent =
   '{"to":{"bank_id":"BK1","account_id":"x"},"value":{"currency":"EUR","amount":5},"description":"Rent"}';
 
 describe('an answer that is understood', () => {
-  /** Answers that determine the state of a payment, as JSON objects. */
+  /** The answers that mean DONE or REJECTED, as JSON objects. */
   const deciding = bankAnswers.filter(
     ({ status, body, isClear }) =>
       isClear && status !== 401 && body.trimStart().startsWith('{') && body !== '{}',
@@ -142,7 +142,7 @@ describe('an answer that is understood', () => {
       fc.property(one, odd, fc.nat(), (answer, value, index) => {
         const parsed: Record<string, unknown> = JSON.parse(answer.body);
         const name = Object.keys(parsed)[index % Object.keys(parsed).length] ?? '';
-        // A status with another word that bankql knows would be a different answer.
+        // A value that contains the known status COMPLETED would make another answer.
         fc.pre(!JSON.stringify(value).includes('COMPLETED') || JSON.stringify(value) === '"COMPLETED\u200b"');
         const state = (body: string) => stateOf(answer.status, body, answer.isPut ? put : {});
         const changed = JSON.stringify({ ...parsed, [name]: value });
@@ -165,7 +165,7 @@ describe('an answer that is understood', () => {
     expect(stateOf(200, '', { headers: {} })).toBe('UNKNOWN');
     expect(stateOf(200, '', { headers: { 'transfer-encoding': 'chunked' } })).toBe('DONE');
     expect(stateOf(200, '', { headers: { 'transfer-encoding': 'gzip, Chunked' } })).toBe('DONE');
-    // These bodies end with the connection.
+    // The end of the connection ends these bodies.
     for (const coding of ['identity', 'gzip', 'chunked, identity', '']) {
       expect(stateOf(200, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');
       expect(stateOf(401, '', { headers: { 'transfer-encoding': coding } })).toBe('UNKNOWN');

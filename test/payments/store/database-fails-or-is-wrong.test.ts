@@ -67,7 +67,7 @@ async function leaveUnwritten(outcome: PaymentOutcome | null = done): Promise<Ma
 }
 
 describe('a payment whose beginning may or may not have been stored', () => {
-  /** Begins a payment whose insertion has an uncertain result: `insert` decides what happens to the row. */
+  /** Begins a payment whose INSERT has an uncertain result: `insert` does what really happens to the row. */
   async function beginUncertainly(insert: (made: Made, row: NewRow) => unknown): Promise<Made> {
     const made = setUp({ uncertainMs: 5_000 });
     made.broken.insert = async (row) => {
@@ -105,7 +105,7 @@ describe('a payment whose beginning may or may not have been stored', () => {
     await beginUncertainly(({ broken, database }) => {
       broken.find = async (key) => {
         lookups++;
-        // Time passes during the call of the database.
+        // Some time passes during the call of the database.
         now += 6_000;
         return database.find(key);
       };
@@ -264,7 +264,7 @@ test('a change that another process overtakes starts again from the new record',
   now += lease;
   const other = createPaymentStore({ name: 'other', driver: made.database, retentionMs, clock: () => now });
   expect(await other.find(id)).toMatchObject({ state: 'UNKNOWN' });
-  // This process still knows the version from before the damage.
+  // This process still has the version from before the damage.
   expect(await made.store.end({ id, trackId, outcome: done })).toBe(true);
   expect(await other.find(id)).toMatchObject(done);
 });
@@ -272,7 +272,10 @@ test('a change that another process overtakes starts again from the new record',
 describe('a clock that is wrong', () => {
   const hour = 60 * 60 * 1000;
 
-  /** A payment that is done. Another process opens the store `later`, when the database's clock has this further lead. */
+  /**
+   * A payment that is done, in a store that another process opens again. `later`: the milliseconds that have passed
+   * until then; `ahead`: the lead of the database's clock.
+   */
   async function reopened({ later = 0, ahead = 0 }) {
     const made = setUp();
     await begin(made);
@@ -322,7 +325,7 @@ describe('a clock that is wrong', () => {
     expect(made.events).toEqual([{ kind: 'clock-step', byMs: retentionMs + day }]);
     now += hour - 1;
     await expectKept(made, 'c');
-    // The clock was corrected within the hour: nothing is lost, and another hour begins.
+    // The clock was corrected within the hour in which nothing expires: nothing is lost, and another such hour begins.
     made.clocks.ahead = 0;
     now += 1;
     await expectKept(made, 'd');

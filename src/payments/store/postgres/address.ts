@@ -40,7 +40,10 @@ const parameters = z.strictObject({
   keepalives_idle: seconds(usualKeepAliveMs),
   keepalives: oneOf(['0', '1']).default('1'),
   channel_binding: oneOf(['disable', 'prefer', 'require']).default('disable'),
-  /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
+  /**
+   * As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, and `verify-full` the issuer and
+   * the name.
+   */
   sslmode: oneOf(
     ['disable', 'require', 'verify-ca', 'verify-full'],
     '; the others may go on unencrypted, and no-verify is called require here',
@@ -73,7 +76,8 @@ export function parsePostgresUrl(text: string) {
   const [, authority, path = '', query = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)\/?([^?#]*)\??(.*)$/is.exec(text) ?? [];
   if (authority === undefined) return null;
-  // An unencoded `/`, `?` or `#` would make a part of the password a name, which messages repeat.
+  // A password with an unencoded `/`, `?` or `#` is refused: a part of it would become a name, and messages
+  // repeat names.
   refuse(
     /[\s\p{Cc}#]/u.test(text) || /@/.test(path + query) || /@.*@/.test(authority),
     'percent-encode white space and the characters @ : / ? # in user, password and parameters',
@@ -83,7 +87,7 @@ export function parsePostgresUrl(text: string) {
   const { user, password, host, port } = parseAuthority(authority, given);
   refuse(user === '', 'it has to name a user');
   refuse(host === '', 'it has to name a host');
-  // Neon's pooler: the host without `-pooler` is the database's own.
+  // This is Neon's pooler: the host without `-pooler` is that of the database itself.
   refuse(
     /-pooler\..*\.neon\.tech$/i.test(host),
     'this pooler gives each transaction another connection: leave "-pooler" out of the host',
@@ -113,7 +117,7 @@ function isEncoded(text: string): boolean {
 
 /** An empty parameter counts as absent. */
 function parseParameters(query: string): Parameters {
-  // As in libpq, a `+` is a plus.
+  // As in libpq, `+` means a plus sign, and not a blank.
   const given = [...new URLSearchParams(query.replaceAll('+', '%2B'))];
   const names = given.map(([name]) => name);
   const { data, error } = parameters.safeParse(
@@ -158,7 +162,7 @@ function parseTls({ sslmode, sslcert, sslkey, sslrootcert, channel_binding }: Pa
   // As in libpq, a Unix socket has no TLS: nothing leaves the machine.
   if (mode === 'disable' || host.startsWith('/')) return null;
   return {
-    // pg continues if a server offers no channel binding. A verified certificate protects as well.
+    // pg continues if a server offers no channel binding. A verified certificate gives the same protection.
     sslmode: mode === 'require' && channel_binding === 'require' ? 'verify-full' : mode,
     // `system` is libpq's name for the authorities that the system trusts.
     sslrootcert: sslrootcert === 'system' ? undefined : sslrootcert,
@@ -175,12 +179,12 @@ export const shownAddress = ({ host, port, database }: PostgresAddress): string 
 export const clientOptions = async ({ tls, password, ...address }: PostgresAddress) =>
   ({
     ...address,
-    // A function, because otherwise pg may take a password from the environment or a file.
+    // The password is a function, because otherwise pg may take one from the environment or a file.
     password: () => password ?? '',
     ssl: tls !== null && (await tlsOptions(tls)),
   }) satisfies PoolConfig;
 
-/** Like in libpq, `require` checks the issuer if there is a root certificate. */
+/** As in libpq, `require` checks the issuer if there is a root certificate. */
 async function tlsOptions({ sslmode, ...files }: NonNullable<PostgresAddress['tls']>) {
   const [ca, cert, key] = await Promise.all(
     [files.sslrootcert, files.sslcert, files.sslkey].map((file) => file && readFile(file, 'utf8')),

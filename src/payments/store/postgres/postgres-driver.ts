@@ -35,17 +35,20 @@ export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
   /** The time for which a finished row is kept after its last change. */
   readonly retentionMs: number;
-  /** Whether a server is accepted that may lose payments (see setUp); false by default. */
+  /** Whether a server that may lose payments is accepted (see setUp); false by default. */
   readonly allowVolatile?: boolean;
   /** Whether nothing is written; false by default. */
   readonly readOnly?: boolean;
-  /** Whether a role that cannot write is refused although nothing is written; false by default. */
+  /** For `readOnly`: whether a role that could not write is refused; false by default. */
   readonly mustBeWritable?: boolean;
-  /** Called with a sentence if the server was replaced without a loss, or does not show its identity. */
+  /**
+   * Called with a sentence for the operator if the server was replaced without a loss, or does not show its
+   * identity.
+   */
   readonly onNotice?: (text: string) => void;
   /** The time after which the server cancels a statement or its wait for a lock (default: 3 s). */
   readonly statementTimeoutMs?: number;
-  /** The time for which the start tries to reach the server (default: 5 s). */
+  /** How long the start tries to reach the server (default: 5 s). */
   readonly startTimeoutMs?: number;
   /** The interval of the checks of the server over a new connection (default: 10 s). */
   readonly lookEveryMs?: number;
@@ -68,7 +71,7 @@ const retentionMarginMs = 10 * 60_000;
 const maxLifetimeSeconds = 600;
 /** The number of attempts to insert a row while others store and delete it. */
 const maxRounds = 5;
-/** Codes of a server that stops or fails. They leave open whether a commit in progress is stored. */
+/** Codes of a server that stops or fails: a commit in progress may or may not be stored. */
 const ending = /^(08|57P|58|XX)/;
 
 /** The server's function that waits for standbys. Its warning says that none has confirmed a commit; other warnings do not matter. */
@@ -90,9 +93,9 @@ interface Session {
 
 /**
  * A payment store in PostgreSQL, which the processes of several machines may share. Each step is one statement, so that it is
- * atomic and leaves no transaction open.
- * A connection whose call failed is not used again. Its backend may still be running, because a commit waits for a standby
- * without a limit. Therefore the next call ends that backend first. Afterwards, its row is either visible or was not committed.
+ * atomic and leaves no transaction open. A connection whose call failed is not used again. Its backend may still be running,
+ * because a commit waits for a standby without a limit. Therefore, the next call first ends that backend: after that, the
+ * backend's row is either visible or never committed.
  * Errors: an Error that names the server and the remedy if it cannot be used.
  */
 export async function createPostgresDriver(options: PostgresDriverOptions): Promise<StoreDriver> {
@@ -126,12 +129,15 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     client.on('notice', ({ routine = commitsWait, message }) => {
       if (routine === commitsWait) session.warning = message ?? routine;
     });
-    // The error of a connection in use is ignored here, because its call fails too.
+    // The error of a connection in use is ignored here, because the call that uses it fails with the error.
     client.on('error', () => {});
     await checkIdentity(client, session);
   }
 
-  /** Finds out whether a connection leads to the server that the records were written to, and whether it has them. */
+  /**
+   * Finds out whether a connection leads to the server to which the records were written, and whether that server has
+   * them.
+   */
   async function checkIdentity(client: ClientBase, session: Session): Promise<void> {
     const row = await readStore(client, shown, mustBeWritable);
     const server = await readServer(client);
@@ -153,8 +159,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const witness = witnesses.newest;
     const { now, isThere, newest } = await lookFor(client, witness);
     const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
-    // The witness (witness.ts) may be missing without a loss: this process may have deleted it, and any process may after its
-    // retention.
+    // The witness (witness.ts) may be missing without a loss: this process may have deleted the row or, after the retention,
+    // any process.
     const isMissing = witness !== null && !isThere && witnesses.has(witness);
     const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
     const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);
@@ -184,7 +190,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // A standby has replaced the server of the connection.
+      // The loop ends the connection and opens another one, because a standby has replaced its server.
       client.release(true);
     }
   }
@@ -198,8 +204,9 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   }
 
   /**
-   * Sends one statement, and never repeats it: a payment whose INSERT may or may not be stored is refused, and its row is
-   * deleted later. `check`: the server's identity is checked first. `begins`: the call fails if records may be missing.
+   * Sends one statement, and never repeats it. If it is unknown whether a payment's INSERT is stored, the payment is
+   * refused, and the row is deleted later. `check`: the server's identity is checked first. `begins`: the call fails if
+   * records may be missing.
    * Errors: WriteUncertain if it may have been committed; StoreUnavailable if nothing is stored.
    */
   async function call(pool: Pool, statementNow: () => Statement, { check = false, begins = false } = {}) {
@@ -231,7 +238,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       throw new WriteUncertain(message);
     }
     client.release();
-    // No standby has confirmed the commit, but it may be on the disk: an operator may have ended its wait for a standby.
+    // No standby has confirmed the commit, but it may be on the disk: an operator may have ended the wait for a standby.
     if (session.warning !== null && !allowVolatile)
       throw new WriteUncertain(unavailable(`the server warned: ${session.warning}`).message);
     const { rows, rowCount } = result;
@@ -243,7 +250,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     if (found === undefined) return null;
     const row = foundRow.parse(found);
     if (!row.is_witnessed) void look();
-    // A PENDING row is no witness, because others may delete it. Nor is a row from the future, which would stay the newest.
+    // A PENDING row is not used as a witness, because other processes may delete it. Neither is a row from the future,
+    // because it would stay the newest.
     else if (isTrusted && row.state !== 'PENDING' && row.created_at <= row.now) witnesses.settled(row);
     return row;
   }
@@ -251,7 +259,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   async function insert(row: NewRow): Promise<StoredRow> {
     const statementNow = () => statements.insert(row, known?.id ?? '', witnesses.newest?.id ?? null);
     for (let round = 0; round <= maxRounds; round++) {
-      // There is no row if another process has just stored one with this id, or if this is not the known server.
+      // The INSERT returns no row if another process has just stored one with this id, or if this is not the
+      // known server.
       const { rows, isTrusted } = await call(payments, statementNow, { begins: true, check: round > 0 });
       const stored = see(rows, isTrusted);
       if (stored?.version === row.version && isTrusted) witnesses.begun(stored);
@@ -268,18 +277,18 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       ...connection,
       max,
       onConnect: (client) => onConnect(client, settings),
-      // The server cancels a statement before this time, and then reports that nothing is stored.
+      // Before this time, the server itself cancels a statement, and reports that nothing is stored.
       query_timeout: statementTimeoutMs + marginMs,
       maxLifetimeSeconds,
       // A store that was not closed does not keep the process alive.
       allowExitOnIdle: true,
-      // A connection that ends while nobody uses it leaves the pool.
+      // This ignores the error of an unused connection, which only leaves the pool.
     }).on('error', () => {});
   const payments = createPool(maxConnections.payments, plannedOnce);
   const searches = createPool(maxConnections.searches, {});
   const looks = createPool(maxConnections.looks, {});
 
-  /** Checks the server over a new connection: over an old one, a server in its place would not be noticed. */
+  /** Checks the server over a new connection, because only that leads to a server that has replaced it. */
   async function look(): Promise<void> {
     await connect(looks).then(
       ({ client }) => client.release(true),
@@ -330,7 +339,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       return rowCount === 1;
     },
     async compareAndSet(id, version, change) {
-      // The row stops being a witness before it is deleted, so that no other call looks for it then.
+      // The row stops being the witness before it is deleted, so that no other call looks for it in the meantime.
       if (change === null) witnesses.drop(id);
       const { rowCount } = await call(payments, () => statements.change(id, version, change));
       if (rowCount !== 1) return false;
@@ -374,12 +383,12 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** The time of the last decision of an operator, in milliseconds since 1970; 0 if there is none. */
+/** The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if none did. */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**
- * The server that the store must be on. `known` may be newer than the row on an old primary: it shows a later promotion, or
- * that standbys did not have to confirm the last payments.
+ * The identity of the server on which the store must be. The row on an old primary may be older than `known`, which then
+ * shows a later promotion, or that no standby had to confirm the last payments.
  */
 function expectedServer(row: StoreIdentity, known: StoreIdentity): ServerIdentity {
   if (row.system_identifier !== known.system_identifier || row.timeline === null) return row;

@@ -6,7 +6,7 @@ import { madeByOther, missingStore, otherStore, storeFormat } from '../missing-s
 import { columnDefinitions, rowIndexes } from '../payment-table.ts';
 import { clientOptions, type PostgresAddress, shownAddress } from './address.ts';
 
-/** A PostgreSQL server: whether it may hold payments, whether it is the one that the records were written to, and its tables. */
+/** A PostgreSQL server: whether it may hold payments, whether the records were written to this server, and its tables. */
 
 /** A server that answers, and cannot be used. The message says why, and names the remedy if it is known. */
 export class ServerRefused extends Error {
@@ -46,7 +46,7 @@ const askServer = `SELECT pg_is_in_recovery() AS standby, current_setting('trans
 export interface SetUpOptions {
   /** The time after which the server cancels a statement, or its wait for a lock. 0: never. */
   readonly timeoutMs: number;
-  /** Whether a server is accepted that may lose payments. */
+  /** Whether a server that may lose payments is accepted. */
   readonly allowVolatile: boolean;
   /** Further settings of the session. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
@@ -70,13 +70,14 @@ export async function setUp(
   const server = parsed(serverAnswer, rows[0]);
   checkServer(server, allowVolatile);
   const settings = {
-    // Set by a statement: poolers refuse these settings as startup parameters.
+    // The settings are set by a statement, because poolers refuse them as startup parameters.
     statement_timeout: String(timeoutMs),
     lock_timeout: String(timeoutMs),
-    // Fixed for the session, so that a later change of the server's or the role's configuration has no effect on it.
+    // These settings are fixed for the session, so that a later change of the server's or the role's configuration
+    // has no effect.
     synchronous_commit: server.synchronous_commit,
     default_transaction_isolation: 'read committed',
-    // The server reports a commit that no standby has confirmed as a warning.
+    // If no standby has confirmed a commit, the server reports this as a warning.
     client_min_messages: 'warning',
     jit: 'off',
     ...further,
@@ -140,7 +141,10 @@ const passing = /^(08|57|53|25|55|40)/;
 /** Node's codes for a certificate that is untrusted, expired, or for another name. */
 const untrusted = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** Why no connection was opened, without the password: a ServerRefused if trying again would not help. */
+/**
+ * The error that says why no connection was opened. It does not contain the password. It is a ServerRefused
+ * if trying again would not help.
+ */
 export function connectError(error: unknown, address: PostgresAddress): Error {
   if (error instanceof ServerRefused) return error;
   const reason = reasonOf(error, address.password);
@@ -171,7 +175,7 @@ export function openError(error: Error, address: PostgresAddress): Error {
 
 /** The identity of a server. The only row of bankql.store has the identity of the store's server. */
 const serverRow = z.object({
-  /** Differs in a new cluster. Null if the server does not show it, as with some hosted servers. */
+  /** Differs in a new cluster. Null if the server does not show it; some hosted servers do not. */
   system_identifier: z.string().nullable(),
   /** Increases when a standby is promoted. */
   timeline: z.number().nullable(),
@@ -180,12 +184,10 @@ const serverRow = z.object({
 const storeRow = serverRow.extend({
   id: z.string(),
   secret: z.string(),
-  /** Why records are missing, if a process has noticed it; null again after an operator's decision. */
+  /** Why records are missing, if a process has noticed it; null again once an operator has accepted the loss. */
   loss: z.string().nullable(),
   loss_accepted_by: z.string().nullable(),
-  /**
-   * The time of an operator's decision to continue with a server that may lack records. It is later than any earlier decision.
-   */
+  /** The last time at which an operator accepted a server that may lack records. */
   loss_accepted_at: z.date().nullable(),
 });
 export type ServerIdentity = Readonly<z.infer<typeof serverRow>>;
@@ -210,7 +212,8 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
     return parsed(serverRow, rows[0]);
   };
   try {
-    // Not from pg_control_checkpoint(), which shows a promotion only after the next checkpoint.
+    // The timeline comes from the WAL position: pg_control_checkpoint() shows a promotion only after the next
+    // checkpoint.
     const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
     return await ask('system_identifier::text', timeline, 'FROM pg_control_system()');
   } catch (error) {
@@ -221,8 +224,8 @@ export async function readServer(client: ClientBase): Promise<ServerIdentity> {
 }
 
 /**
- * Compares a server with the one that a store was last seen on. `isWatched`: this process ran before a change, and the server
- * has the newest record that the process knows.
+ * Compares a server with the server on which the store was last seen. `isWatched`: whether this process ran before the
+ * change, and the server has the newest record that the process knows.
  * Shape: `loss` says why records may be missing; `change` describes a change without a loss. Both may be null.
  */
 export function compareServers(
@@ -255,7 +258,7 @@ export function compareServers(
   return { loss: null, change: `${step}, that of a standby which had to confirm payments` };
 }
 
-/** Relation or schema does not exist. */
+/** The codes for a table or a schema that does not exist. */
 const missing = new Set(['42P01', '3F000']);
 /** The role lacks a privilege. */
 const forbidden = '42501';
@@ -295,8 +298,8 @@ async function notAllowed(client: ClientBase): Promise<ServerRefused> {
 }
 
 /**
- * Writes that records are missing, unless an operator has decided since `row` was read. Then no process begins a payment, also
- * after a restart, until an operator decides.
+ * Writes that records are missing, unless an operator has accepted the loss since the row was read. From then on no process
+ * begins a payment, not even after a restart, until an operator accepts the loss.
  */
 export const writeLoss = (client: ClientBase, { id, loss_accepted_at }: StoreIdentity, loss: string) =>
   client.query(
@@ -305,7 +308,7 @@ export const writeLoss = (client: ClientBase, { id, loss_accepted_at }: StoreIde
   );
 
 /**
- * Writes which server the store is on. `acceptedBy`: the person who continues with it although records may be missing.
+ * Writes on which server the store is. `acceptedBy`: the person who accepted that records may be missing there.
  * Errors: ServerRefused if the row is another store's.
  */
 export async function writeStore(
@@ -314,7 +317,7 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
-  // In milliseconds, the precision of JavaScript's dates.
+  // Truncated to milliseconds, the precision of JavaScript's dates, so that the two can be compared.
   const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
@@ -345,8 +348,9 @@ const tables = [
 const lock = Number.parseInt(Buffer.from('bankql').toString('hex'), 16);
 
 /**
- * Makes the schema and the tables of a payment store. If several processes come at once, one does it, and the others wait for it.
- * Shape:  whether they were made; false if they were there.
+ * Makes the schema and the tables of a payment store. If several processes do this at once, one makes them, and the others wait
+ * for it.
+ * Shape: whether they were made; false if they existed.
  * Errors: an Error that names the server and the remedy.
  */
 export async function initPostgres(address: PostgresAddress): Promise<boolean> {
@@ -367,17 +371,18 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
       : error;
     throw openError(connectError(refused, address), address);
   } finally {
-    // Also ends a transaction that has failed.
+    // This also ends a transaction that has failed.
     await client?.end();
   }
 }
 
 async function makeTables(client: Client): Promise<boolean> {
-  // Read before the transaction, which would fail if the role may not call the functions.
+  // This is read before the transaction: inside it, a role that may not call the functions would make the
+  // transaction fail.
   const server = await readServer(client);
   await client.query('BEGIN');
   await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [String(lock)]);
-  // Reads the tables of the catalog, because other look-ups may use what they cached before the lock was obtained.
+  // This reads the catalog's tables, because other look-ups may use a cache from before the lock was obtained.
   const { rows } =
     await client.query(`SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'bankql') AS "hasSchema",
     EXISTS (SELECT FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relnamespace

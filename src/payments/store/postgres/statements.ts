@@ -33,7 +33,7 @@ const purgeBatch = 500;
 const storable = (values: readonly (string | number | null)[]) =>
   values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value));
 
-/** With these settings, a statement that was prepared while the table was empty also uses the indexes later. */
+/** With these settings, a statement that was prepared while the table was empty will still use the indexes later. */
 export const plannedOnce = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
@@ -44,7 +44,10 @@ export const plannedOnce = {
 /** A row that was found. `is_witnessed`: false if the store lacks the witness (witness.ts). */
 export const foundRow = storedRow.extend({ is_witnessed: z.boolean() });
 
-/** An expression for whether the witness exists; true without a witness. `number`: the number of its parameter. */
+/**
+ * An expression for whether the witness exists; true if there is no witness to look for. `number`: the number of
+ * its parameter.
+ */
 const isWitnessed = (number: number) =>
   `($${number}::text IS NULL OR EXISTS (SELECT FROM ${table} WHERE id = $${number}))`;
 

@@ -7,7 +7,10 @@ import { parsed } from './postgres-server.ts';
 /** A row that existed. A server that lacks it has lost records: it was restored to an earlier time, or emptied. */
 type Witness = Pick<StoredRow, 'id' | 'created_at' | 'updated_at'>;
 
-/** Rows that this process has seen in the store, and that nobody else may delete. The newest one is the witness. */
+/**
+ * The rows that this process has seen in the store, and that nobody else may delete. The newest of them is the
+ * witness.
+ */
 export class Witnesses {
   /** The PENDING rows of this process's own payments, and `#settled`. */
   readonly #rows = new Map<string, Witness>();
@@ -69,7 +72,8 @@ const lookedUp = z.object({
 
 /**
  * Looks for the witness in the store.
- * Shape: the server's time; whether the witness is there, false if there is none; the newest row that is not PENDING, or null.
+ * Shape: the server's time; whether the witness is in the store (false without a witness); the newest row that is not PENDING,
+ *        or null.
  */
 export async function lookFor(client: ClientBase, witness: Witness | null) {
   const { rows } = await client.query(

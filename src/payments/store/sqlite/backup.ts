@@ -7,7 +7,10 @@ import { z } from 'zod';
 import { messageOf } from '../../../errors.ts';
 import { readSecret } from './database.ts';
 
-/** All pages in one step: several steps would restart at each write between them, forever under load. */
+/**
+ * All pages are copied in one step: if there were several, each write between two of them would restart the
+ * copy, and under load it would never end.
+ */
 const allPages = 2 ** 31 - 1;
 
 /** The maximum wait for locks, in milliseconds. It may be long, because no payment waits for it. */
@@ -17,7 +20,7 @@ const busyTimeoutMs = 5_000;
  * Copies a SQLite store's file while bankql serves, and checks the copy.
  * Shape:  how many payments the copy holds, and when the newest began. The copy is one file, mode 0600. It gets its name only when
  *         it is complete and synced to disk.
- * Errors: an Error that names the file and the reason; then there is no copy. An existing file is never overwritten.
+ * Errors: an Error that names the file and the reason; no copy is left. An existing file is never overwritten.
  */
 export async function backupStore(path: string, target: string): Promise<z.infer<typeof contents>> {
   const draft = `${absolute(target)}.${randomUUID().slice(0, 8)}`;
@@ -42,7 +45,7 @@ export async function backupStore(path: string, target: string): Promise<z.infer
 
 /**
  * Gives the copy its name without replacing a file: `wx` fails if the file exists, which a rename alone would replace. A hard
- * link would need one step, but exFAT, SMB and FUSE have none.
+ * link would need only one step, but exFAT, SMB and FUSE have no hard links.
  */
 function putInPlace(draft: string, target: string): void {
   closeSync(openSync(target, 'wx', 0o600));

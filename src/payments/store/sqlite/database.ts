@@ -57,10 +57,10 @@ export function readSecret(database: DatabaseSync): string | null {
 /** Milliseconds of a clock that cannot be set, the same in all threads. */
 export const steadyMs = (): number => Number(hrtime.bigint() / 1_000_000n);
 
-/** The time for which a payment may wait for a purge's deletions, not counting the commit. */
+/** The longest wait of a payment for the deletions of a purge, without their commit, in milliseconds. */
 const purgeStepMs = 10;
 
-/** The values of numbered parameters: Node 22 binds these by their names only. */
+/** The values of numbered parameters, by name, because Node 22 binds such parameters only by name. */
 const numbered = <Value>(...values: Value[]) =>
   Object.fromEntries(values.map((value, at) => [`?${at + 1}`, value]));
 

@@ -12,15 +12,15 @@ interface SqliteOptions {
   readonly path: string;
   /** The time limit of a call, in milliseconds; a search has more time. */
   readonly timeoutMs: number;
-  /** The maximum wait of the start for another process's lock, in milliseconds. */
+  /** The time for which the start waits for another process's lock, in milliseconds. */
   readonly startTimeoutMs: number;
   /** Whether a missing store is made. */
   readonly create: boolean;
-  /** Whether nothing is written, also not to the folder of the file. */
+  /** Whether nothing is written, neither to the file nor to its folder. */
   readonly readOnly: boolean;
-  /** Whether a file that is only read is refused if it could not be written. */
+  /** For `readOnly`: whether a file that could not be written is refused. */
   readonly mustBeWritable: boolean;
-  /** Called with a sentence if the file stays open to other users. */
+  /** Called with a sentence for the operator if other users can read the file. */
   readonly onNotice?: (text: string) => void;
 }
 
@@ -43,7 +43,7 @@ export interface SqliteRequest {
   readonly id: number;
   readonly method: 'open' | keyof RowMethods;
   readonly args: readonly unknown[];
-  /** The time after which nobody waits for the response, by steadyMs. */
+  /** The time, by steadyMs, after which nobody waits for the response. */
   readonly giveUpAt: number;
   /** The maximum wait for another process's lock, in milliseconds. */
   readonly lockMs: number;
@@ -106,7 +106,8 @@ export const driverOver = (secret: string, ask: AskRows): Omit<StoreDriver, 'clo
   secret,
   // A thread notices by the inode that the file was replaced. It does not notice that the file at the start is an older copy.
   loss: null,
-  // A thread answers in order, and a dead thread writes nothing: a payment that a lookup does not find is not stored later.
+  // A payment that a lookup does not find is not stored later, because a thread answers in order, and a dead thread writes
+  // nothing.
   uncertainMs: 0,
   insert: async (row) => storedRow.parse(await ask('insert', row)),
   recover: async (...args) => z.boolean().parse(await ask('recover', ...args)),
@@ -124,7 +125,7 @@ const startError = (cause: StoreUnavailable): Error =>
     { cause },
   );
 
-/** The module is TypeScript if the sources run, and JavaScript in the package. */
+/** When the sources run, the module is TypeScript; in the package, it is JavaScript. */
 const module = new URL(`sqlite-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** The time limit of a call, and of its wait for locks, in milliseconds. */
@@ -153,7 +154,8 @@ function createThread(path: string, settings: () => WorkerSettings) {
       if (worker === started) worker = null;
       for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
     });
-    // Called after the listeners are added, because a message listener refs the thread again.
+    // This comes after the listeners are added, because adding a message listener would make the thread keep
+    // the process alive again.
     started.unref();
     return started;
   }

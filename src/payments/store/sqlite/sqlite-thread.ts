@@ -64,7 +64,7 @@ function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
     return responses;
   } catch (error) {
     rollBack();
-    // A lock is temporary; after any other error the next call opens the file again.
+    // A lock is temporary. After any other error, the next call opens the file again.
     if (!isBusy(error)) closeFile();
     const reason = isBusy(error)
       ? `another process has kept it locked for ${lockMs / 1000} s`
@@ -171,7 +171,10 @@ function openOnce(create: boolean, lockMs: number): OpenFile {
   return { ...file, inode: found, notice, lockMs };
 }
 
-/** Makes the files private: one from elsewhere may be readable by all. Shape: a warning if it stays so; otherwise null. */
+/**
+ * Makes the files private, because a file from elsewhere may be readable by everybody. Shape: a warning if it stays
+ * readable; otherwise null.
+ */
 function closeToOthers(): string | null {
   for (const name of [path, `${path}-wal`, `${path}-shm`]) {
     const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
@@ -210,8 +213,8 @@ function secretIn(database: DatabaseSync): string | null {
 function createFile(): void {
   createFolder(dirname(path));
   try {
-    // `wx` never opens an existing file. To open and close one would drop the locks that SQLite holds on it in this process.
-    // The -wal and -shm files take the mode of this one.
+    // `wx` never opens an existing file: closing it again would drop the locks that SQLite holds on it in this process. The
+    // -wal and -shm files take the mode of this one.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if (!existsSync(path)) throw error;

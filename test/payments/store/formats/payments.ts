@@ -1,7 +1,7 @@
 import { type Payment, type PayOptions, transfer } from '../../../support/payment-client.ts';
 
 interface KeptPayment extends Pick<PayOptions, 'mutation'> {
-  /** The key, and the account that pays. The bank chooses its answer by it. */
+  /** The key, which is also the account that pays. The bank chooses its answer by this account. */
   readonly name: string;
   readonly input: Payment;
   /** The code of the answer when a later version gets the same payment. */

@@ -9,7 +9,7 @@ import { retentionMs } from '../store-conformance.ts';
 
 type Server = Pick<TestPostgres, 'address'>;
 
-/** A driver that waits for the server for any length of time. */
+/** A driver without time limits for the server. */
 export const connectDriver = ({ address }: Server, change: Partial<PostgresDriverOptions> = {}) =>
   createPostgresDriver({
     address: { ...address, connectionTimeoutMillis: change.statementTimeoutMs ?? 60_000 },
@@ -30,7 +30,7 @@ export async function openDriver(
   return driver;
 }
 
-/** A row at the beginning of a payment. */
+/** A row as it is inserted for a new payment. */
 export const newRow = (id: string, change: Partial<NewRow> = {}): NewRow => ({
   id,
   version: 'v-1',

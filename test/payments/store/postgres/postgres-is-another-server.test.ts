@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const driver = await openDriver(postgres);
       await driver.insert(newRow('a'));
       await postgres.waitForStandby();
-      // With this setting, a commit does not wait for the standby, for which it would wait for ever.
+      // With this setting, a commit does not wait for the standby; otherwise it would wait for ever.
       expect(await driver.insert(newRow('b'))).toMatchObject({ version: 'v-1' });
       const accepting = await openDriver(postgres, { allowVolatile: true });
       expect(await accepting.insert(newRow('c'))).toMatchObject({ version: 'v-1' });
@@ -303,7 +303,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       const later: string[] = [];
       expect((await openDriver(standby, { onNotice: (text) => later.push(text) })).loss).toBeNull();
       expect(later).toEqual([]);
-      // No standby had to confirm the payments of this server since, so the next failover may lose some.
+      // Since then, no standby had to confirm the payments of this server, so the next failover may lose some.
       expect((await standby.query('SELECT timeline, standbys_confirm FROM bankql.store'))[0]).toEqual({
         timeline: 2,
         standbys_confirm: false,

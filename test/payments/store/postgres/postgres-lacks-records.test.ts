@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       }
       expect(bank.payments.map((payment) => payment.trackId)).toEqual([trackId]);
 
-      // After an operator's decision, every process continues without a restart.
+      // Once an operator has accepted the loss, every process continues without a restart.
       const { code, output } = await acceptLoss(postgres.url);
       expect([code, output]).toEqual([
         0,
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await restore(how);
       await until(() => reader.loss !== null);
       await expect(reader.insert(newRow('a'))).rejects.toThrow(StoreUnavailable);
-      // No process asked: the row informs every process.
+      // Every other process learns of the loss from this row.
       const [row] = await postgres.query('SELECT loss, timeline FROM bankql.store');
       expect(row).toEqual({ loss: expect.any(String), timeline: 1 });
       expect((await openDriver(postgres)).loss).toContain(String(row?.loss));
@@ -211,7 +211,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         expect(each.loss).toBeNull();
         expect(await each.insert(newRow(each === driver ? 'c' : 'd'))).toMatchObject({ version: 'v-1' });
       }
-      // The next decision is later, whatever the clock shows.
+      // The next acceptance of a loss has a later time, whatever the clock shows.
       await postgres.query("UPDATE bankql.store SET loss_accepted_at = loss_accepted_at + interval '1 day'");
       const before = await postgres.query('SELECT loss_accepted_at FROM bankql.store');
       await operator.acceptLoss('Ada: again');
@@ -296,7 +296,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await pair.failOver();
       await until(() => driver.loss !== null);
       expect(driver.loss).toMatch(/while no bankql ran/);
-      // Records that the process reads now are not witnesses of the time before.
+      // Records that the process reads only now do not prove that earlier ones are still there.
       await pair.standby.query(
         `INSERT INTO bankql.payment SELECT 'a', 'v', 'c', 'p', 'DONE', 't', null, 'a', null, '{}', 1, 1, 1`,
       );

@@ -31,7 +31,7 @@ type SqliteOptions = Parameters<typeof openSqlite>[0];
 
 type Change = Partial<SqliteOptions> & { readonly onEvent?: OnStoreEvent; readonly expiryPauseMs?: number };
 
-/** A SQLite store that is made if it is missing, and that waits for the disk without a deadline. */
+/** A SQLite store. It is made if it is missing, and its calls wait for the disk without a deadline. */
 async function connect(
   path: string,
   { onEvent, expiryPauseMs, ...change }: Change = {},
@@ -350,6 +350,18 @@ describe('a store that is only read', () => {
   });
 });
 
+test('thousands of lookups and searches at once are answered, and a payment waits behind few of them', async () => {
+  const store = await open(freshPath(), { timeoutMs: 60_000 });
+  let answered = 0;
+  const count = () => void answered++;
+  const asked = Array.from({ length: 3000 }, (_, n) =>
+    (n % 2 === 0 ? store.find(`p-${n}`) : store.search({ idPrefix: `p-${n}` })).then(count),
+  );
+  expect(await store.begin(pending(), lease)).toBeNull();
+  expect(answered).toBeLessThan(3000);
+  await Promise.all(asked);
+});
+
 describe('searches', () => {
   const dialect = { table: 'payment', mark: '?', now: sqliteNow } as const;
 
@@ -361,7 +373,7 @@ describe('searches', () => {
     using other = new DatabaseSync(path, { timeout: 60_000 });
     other.exec('BEGIN IMMEDIATE');
     const begun = store.begin(pending({ id: 'new' }), lease);
-    // The thread of payments waits for the lock in the meantime.
+    // Meanwhile, the thread for payments waits for the lock.
     expect(await store.search({ newestFirst: true })).toEqual([stored()]);
     other.exec('COMMIT');
     expect(await begun).toBeNull();
@@ -393,7 +405,7 @@ describe('searches', () => {
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
       const [searched, ...more] = plan.map(({ detail }) => String(detail));
       expect(searched).toContain(`USING INDEX ${index}`);
-      // The plan sorts only if few rows can match.
+      // SQLite's query plan contains a sort only if few rows can match.
       expect(more).toEqual(isFew ? ['USE TEMP B-TREE FOR ORDER BY'] : []);
     }
   });
