@@ -10,7 +10,7 @@ export interface Credentials {
   readonly authId: string | null;
   /** Whether the caller's identity is verified. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
-  /** Whether the caller may make payments (default: it may). */
+  /** Whether the caller may make payments (default: true). */
   readonly mayPay?: boolean;
   /** The identity under which the caller is counted. If absent, a hash of the credentials is used. */
   readonly identity?: Identity;

@@ -289,7 +289,7 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 const plainCode = /^[\w.:-]{1,64}$/;
 /** A member `error` counts as a code if it contains a capital letter, `_`, `.` or `:`. */
 const looksLikeCode = /[A-Z_.:]/;
-/** The depth to which a code is searched, as in `{"errors":[{"error":{"code":…}}]}`. */
+/** The depth to which an answer is searched for a code, as in `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;
 
 function codeIn(json: unknown, depth = 0): string | null {

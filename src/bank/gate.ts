@@ -6,7 +6,10 @@ import { uses } from '../load/capacity.ts';
 export interface GateEntry {
   /** The bank operation of the call. */
   readonly operation: { readonly id: string };
-  /** Set by the gate: the callers for which the call waits; empty if it does not wait. */
+  /**
+   * Set by the gate: the queues in which the call waits, one for each caller that needs its answer; empty if
+   * it does not wait.
+   */
   waitsFor: readonly CallerQueue[];
   /** Set by the gate: the counts that include the call while it is in progress. */
   places: readonly Count[];
@@ -84,7 +87,7 @@ function mayFit(operations: ReadonlyMap<string, Count>): boolean {
   return false;
 }
 
-/** The waiting call that the caller loses: of the bank operation whose turn comes last, the newest one. */
+/** The waiting call that the caller loses: the newest call of the bank operation whose turn comes last. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
   const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
   const [last] = [...entries].slice(-1);
@@ -109,7 +112,7 @@ export class Gate {
   readonly #mostOfOperation: number;
   readonly #mostOfCaller: number;
   readonly #mostOfOperationOfGroup: number;
-  /** Needs no limit, because the contract has a fixed number of operations. */
+  /** This map needs no limit, because the contract has a fixed number of operations. */
   readonly #operations = new Map<string, Count>();
   readonly #queues = new WeakMap<Caller, CallerQueue>();
   /** The groups by verified caller, or by the network address of unverified callers. */

@@ -6,7 +6,10 @@ const countedLength = 2 * maxValues;
 
 const quote = 0x22;
 const backslash = 0x5c;
-/** 1 for a comma, an opening brace and an opening bracket. Each value except the first starts with one of them or follows one. */
+/**
+ * Indexed by byte: 1 for a comma, an opening brace and an opening bracket. Each value except the first starts
+ * with one of these bytes or follows one.
+ */
 const marks = new Uint8Array(256);
 for (const mark of Buffer.from(',{[')) marks[mark] = 1;
 

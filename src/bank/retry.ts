@@ -16,7 +16,7 @@ export const isTransient = (result: HttpResult): boolean =>
     ? result.reason === 'unavailable'
     : gatewayErrors.has(result.status) && !retryAfterOf(result);
 
-/** Limits the number of reads that are sent again. With a share of 0, no read is. */
+/** Limits the retries of reads to a share of all reads. A share of 0 turns retries off. */
 export class RetryBudget {
   readonly #share: number;
   #left: number;

@@ -109,7 +109,10 @@ export class AnswerBudget {
     if (this.values > this.valuesMark || this.bytes > this.bytesMark) this.check();
   }
 
-  /** Called when a mark was passed: takes more values, or ends the operation. Errors: AnswerLimitError. */
+  /**
+   * Called when `valuesMark` or `bytesMark` is exceeded: takes more values, or ends the operation. Errors:
+   * AnswerLimitError.
+   */
   check(): void {
     const { values, bytes } = this.#limits;
     if (this.#exceeded !== null) throw this.#exceeded;
@@ -134,7 +137,10 @@ export class AnswerBudget {
     return this.#exceeded === null;
   }
 
-  /** Takes more of the process's values. The operation ends if its caller may have no more. */
+  /**
+   * Takes values from the budget that all answers of the process share. If the caller may have no more, the
+   * operation ends.
+   */
   #takeRoom(): void {
     const more = Math.ceil(Math.max(this.values - this.#room, valuesAtOnce));
     this.#addRoom(more);

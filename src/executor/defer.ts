@@ -52,7 +52,9 @@ export class DeferredFragment extends PendingRoot {
   readonly source: unknown;
   /** The object to which the fragment belongs. */
   readonly container: PendingValue;
-  /** The object's data in the answer and in outer fragments: the fields of this fragment that are delivered there. */
+  /**
+   * The object's data in the answer and in outer fragments. Some fields of this fragment are delivered there.
+   */
   readonly known: readonly Data[];
   id = '';
   /** The fragment's fields, once it is complete. */
@@ -206,7 +208,7 @@ export class Fragments {
   #nextResult(): IncrementalResult | null {
     const delivered: DeferredFragment[] = [];
     const pending: DeferredFragment[] = [];
-    // The set grows while fragments are delivered that contain further fragments.
+    // Delivering a fragment may add the fragments inside it to this set.
     for (const fragment of this.#announced) {
       if (fragment.data === null && !fragment.isNulled) continue;
       this.#announced.delete(fragment);

@@ -251,7 +251,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     return null;
   }
 
-  /** Like handleFieldError, when the parent object or list has been started already. */
+  /** Like handleFieldError, for a field whose parent object or list has already been started. */
   fail(raw: unknown): void {
     if (this.execution.isOver) return;
     try {

@@ -74,7 +74,7 @@ function transferOf(input: MakeTransactionInput, defaults: Defaults) {
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
 
-/** The ids and the body with which the bank is asked for a transaction. Errors: BAD_USER_INPUT. */
+/** The ids and the body of a transaction request. Errors: BAD_USER_INPUT. */
 function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),

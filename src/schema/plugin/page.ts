@@ -1,7 +1,7 @@
 import { badUserInput } from '../../errors.ts';
 import type { ListWork } from '../list-work.ts';
 
-/** Pages of the bank's lists, which the bank itself does not have. */
+/** Pages of the bank's lists. (The bank itself has no pagination.) */
 
 /** Relay's arguments of a page. */
 export interface PageArguments {
@@ -176,7 +176,7 @@ class LazyList<Item, Made> implements Iterable<Made> {
     return this.#make(this.#list[index] as Item, index);
   }
 
-  /** For other executors. */
+  /** Used by executors other than bankql's. */
   *[Symbol.iterator](): Generator<Made> {
     for (let position = 0; position < this.length; position++) yield this.at(position);
   }
