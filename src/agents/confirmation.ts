@@ -16,7 +16,7 @@ const maxCompared = 100;
 
 interface ConfirmationOptions {
   readonly payments: PaymentService;
-  /** The payment store's. */
+  /** The payment store's secret. */
   readonly secret: string;
   readonly tool: Pick<Tool, 'name' | 'documentHash'>;
   /** The state of the question to which the person agreed; null if there is none. */

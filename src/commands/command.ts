@@ -34,7 +34,7 @@ export interface CliCommand<O extends CliOptions = CliOptions> {
   readonly about: string;
   readonly options: O;
   readonly examples: readonly string[];
-  /** Whether it runs until a signal ends it. */
+  /** Whether the command runs until a signal ends it. */
   readonly isService?: true;
   /** The process's exit code if the command cannot do its work (default: 1). It is 2 for a UsageError. */
   readonly failureCode?: number;

@@ -108,7 +108,7 @@ function createReader(shape: z.core.$ZodType): Read {
   return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
 }
 
-/** Creates the function for values that do not match the shape as a whole, and not only in one of their members. */
+/** Creates the reader for values that themselves break the shape, and not only in one of their members. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
   const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;

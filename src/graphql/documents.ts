@@ -105,7 +105,7 @@ export class Documents {
   readonly #options: DocumentCacheOptions;
   readonly #stats: DocumentCacheStats;
   readonly #validate: ReturnType<typeof createValidation>;
-  /** Each document, or why it cannot be parsed. */
+  /** By the document's text: the parsed document, or the error if the text cannot be parsed. */
   readonly #cache: LRUCache<string, ParsedDocument | GraphQLError>;
   readonly #pinned = new Map<string, ParsedDocument>();
   readonly #parsed = new WeakMap<DocumentNode, ParsedDocument>();
@@ -166,7 +166,10 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/** Whether a document may have @defer. It is no error if this is only in a string or a comment: it costs time. */
+/**
+ * Whether a document may have @defer. A text that has it only in a string or a comment counts too, which
+ * costs time but is no error.
+ */
 const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
@@ -252,7 +255,7 @@ export class ExecutableOperation {
  * Shape: the path to it; null if there is none.
  */
 function roundedText(raw: unknown, coerced: unknown): string[] | null {
-  // A type of lists also takes its only entry.
+  // A variable of a list type may be given as a single entry.
   if (Array.isArray(coerced) && !Array.isArray(raw)) return roundedText(raw, coerced[0]);
   if (typeof raw === 'number') return typeof coerced === 'string' && !Number.isSafeInteger(raw) ? [] : null;
   if (typeof raw !== 'object' || typeof coerced !== 'object' || raw === null || coerced === null) return null;

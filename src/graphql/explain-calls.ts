@@ -43,7 +43,7 @@ type Outcome = Pick<RecordedCall, keyof CallOutcome>;
 
 const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as const;
 
-/** The most calls that are listed; further ones are only counted. */
+/** The maximum number of listed calls; further calls are only counted. */
 const maxShown = 1000;
 
 /** Records the calls of one operation, for a request that asks for them. */
@@ -126,7 +126,7 @@ function createRecorder() {
         }
       },
     }),
-    /** For `extensions.explain`: the calls in the order in which they began. */
+    /** The value of `extensions.explain`: the calls in the order in which they began. */
     get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
       const calls = recorded.map(({ call, key }) => ({
         ...call,

@@ -97,7 +97,8 @@ export function requestedPlace(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  // Below this path, clients look for metadata. Such a path may end with the path of the tools, but is another path.
+  // Clients look for metadata below this path. A path of metadata may end with the path of the tools, but
+  // does not lead to the tools.
   if (own.startsWith('/.well-known/')) return own === served.metadata ? 'resource metadata' : null;
   if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
   const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');

@@ -124,8 +124,8 @@ export async function listen(
     },
     receive,
   );
-  // By default, Node drops or refuses headers beyond the thousandth, so a credential that is sent twice could look like one. The
-  // size of the head already bounds their number.
+  // By default, Node drops or refuses headers beyond the thousandth, so bankql could miss that a credential
+  // is sent twice. The size of the head already bounds the number of headers.
   server.maxHeadersCount = 0;
   // Without this listener, Node sends the status 100 before the headers are checked.
   server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {

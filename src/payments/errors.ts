@@ -56,7 +56,7 @@ export const statedFailure = (
     { operation, trackId, idempotencyKey, status },
   );
 
-/** Why a payment is REJECTED. One that an operator settled has neither a code nor a message. */
+/** Why a payment is REJECTED. If an operator settled the payment, there is neither a code nor a message. */
 export const rejectionOf = ({
   operation,
   code,

@@ -225,8 +225,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
 
     /**
-     * Refuses to send a payment too late. While this process was suspended, others may have assumed that it is dead, and told
-     * the client that the payment may have been sent. The client may then have paid in another way. Errors: BegunTooLate.
+     * Refuses to send a payment too late. While this process was suspended, other processes may have assumed
+     * that it is dead, and told the client that the payment may have been sent. The client may then have paid
+     * in another way. Errors: BegunTooLate.
      */
     const beforeStart = () => {
       // The longer of the times by two clocks, because one of them may have been set back or stood still.

@@ -25,7 +25,7 @@ const defaultTimes = {
   /** The number of fetches that may follow each other at once, and the pause before each further fetch and after a failed one. */
   burst: 6,
   pauseMs: 5000,
-  /** The time in milliseconds, from any start. */
+  /** A clock in milliseconds, which may start at any time. */
   now: () => performance.now(),
 };
 export type JwksTimes = Readonly<typeof defaultTimes>;

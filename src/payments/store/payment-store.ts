@@ -15,7 +15,7 @@ import {
 import { UnwrittenOutcomes } from './unwritten-outcomes.ts';
 
 interface PaymentStoreOptions {
-  /** For messages. */
+  /** The store's name in messages. */
   readonly name: string;
   readonly driver: StoreDriver;
   /** The time for which a DONE or REJECTED record is kept after its last change. */

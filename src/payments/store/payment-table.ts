@@ -19,7 +19,7 @@ const columnTypes = {
   lease_until: 'INTEGER NOT NULL',
 };
 
-/** For CREATE TABLE. */
+/** The definitions of the columns for CREATE TABLE. */
 export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
 
 /** The columns of NewRow. The database sets the others, which are times. */

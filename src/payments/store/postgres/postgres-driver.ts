@@ -159,8 +159,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const witness = witnesses.newest;
     const { now, isThere, newest } = await lookFor(client, witness);
     const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
-    // The witness (witness.ts) may be missing without a loss: this process may have deleted the row or, after the retention,
-    // any process.
+    // The witness (witness.ts) may be missing without a loss: this process may have deleted its row, or any
+    // process may have deleted it after the retention.
     const isMissing = witness !== null && !isThere && witnesses.has(witness);
     const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
     const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);
@@ -190,7 +190,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // The loop ends the connection and opens another one, because a standby has replaced its server.
+      // The loop ends the connection and opens another one, because a standby has replaced the connection's
+      // server.
       client.release(true);
     }
   }
@@ -288,7 +289,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   const searches = createPool(maxConnections.searches, {});
   const looks = createPool(maxConnections.looks, {});
 
-  /** Checks the server over a new connection, because only that leads to a server that has replaced it. */
+  /**
+   * Checks the server over a new connection. If another server has replaced it, only a new connection leads
+   * there.
+   */
   async function look(): Promise<void> {
     await connect(looks).then(
       ({ client }) => client.release(true),

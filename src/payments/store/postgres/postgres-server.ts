@@ -317,7 +317,7 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
-  // Truncated to milliseconds, the precision of JavaScript's dates, so that the two can be compared.
+  // The time is truncated to milliseconds, so that it stays the same as a JavaScript date.
   const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)

@@ -168,7 +168,10 @@ function createThread(path: string, settings: () => WorkerSettings) {
   };
 
   return {
-    /** Errors: StoreUnavailable that names the file and the reason; WriteUncertain; of `open` also an Error with the remedy. */
+    /**
+     * Errors: StoreUnavailable that names the file and the reason; WriteUncertain; for `open`, also an Error
+     * with the remedy.
+     */
     ask(
       method: SqliteRequest['method'],
       args: readonly unknown[],
