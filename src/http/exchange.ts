@@ -42,8 +42,8 @@ export interface Exchange {
 }
 
 /**
- * The common headers and an answer's own. An own header replaces the common one of the same name, except `Vary`, which may
- * occur twice.
+ * The common headers and the answer's own. A header of the answer replaces the common one of the same name,
+ * except `Vary`, which may occur twice.
  */
 export function withCommon(headers: readonly string[], common: readonly string[]): string[] {
   // Nearly all answers have a single header, their Content-Type, which is never a common one.

@@ -21,7 +21,7 @@ const damagedRetryAfter = 60;
 /** What is known about a payment of unknown outcome, as sentences that stay true. */
 export const unknownBecause = {
   noAnswer: 'The payment may have reached the bank, and no answer to it could be read.',
-  /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
+  /** The bank answered. `isAccepted`: the bank has the payment, such as after a 202. */
   answer: (status: number, isAccepted: boolean) =>
     isAccepted
       ? 'The bank accepted the payment, and has not said that it was executed.'

@@ -131,7 +131,8 @@ const p99 = (times: readonly number[]): number =>
 const isAlive = ({ child }: BankqlProcess) => child.exitCode === null && child.signalCode === null;
 
 /**
- * The requests, of eleven of a good caller, that do not read one record: they read a list of 1,000, or update their own record.
+ * Of eleven requests of a good caller, those that do not read a single record: one reads a list of 1,000, and
+ * one updates the caller's own record.
  */
 const goodQueries: Readonly<Record<number, (customerId: string) => string>> = {
   5: () => '{ bank { branches { nodes { id name address { city line1 } } } } }',

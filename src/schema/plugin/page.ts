@@ -77,10 +77,11 @@ class ListedEdge<Node> implements Edge<Node> {
 }
 
 /**
- * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`. (The
- * bank has no pagination.) A cursor names its entry, so that a page continues after the page before it, even if the
- * bank's list has changed in between. Entries are created on demand, one by one, so that a page over the operation's
- * budget costs nothing. An entry that broke the contract remains an error.
+ * One page of a complete list, as the Relay specification defines it. Without `first` and `last`, the page is
+ * the whole list. (The bank has no pagination.) A cursor names its entry, so that a page continues after the
+ * page before it, even if the bank's list has changed in between. Entries are created on demand, one by one,
+ * so that a page over the operation's budget costs nothing. An entry that broke the contract remains an
+ * error.
  */
 // Pages and edges are classes: V8 makes a hidden class for each object literal with a getter, which keeps the list until the next
 // major collection.
