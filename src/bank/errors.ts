@@ -37,8 +37,8 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
 }
 
 /**
- * The error for an answer whose status is not 2xx, or whose body reports an error despite a 2xx. The bank's text is shown only
- * for the latter, and for 4xx.
+ * The error for an answer whose status is not 2xx, or whose body reports an error despite a 2xx. The bank's
+ * text is shown only for a 2xx or a 4xx.
  */
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;

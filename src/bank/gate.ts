@@ -79,7 +79,7 @@ const operationShare = 3 / 4;
 const done = Promise.resolve();
 
 /**
- * Whether an operation has waiting calls and is below its limit. If none is, the waiting calls need not be
+ * Whether any operation has waiting calls and is below its limit. If not, the waiting calls need not be
  * examined.
  */
 function mayFit(operations: ReadonlyMap<string, Count>): boolean {
@@ -183,7 +183,7 @@ export class Gate {
     if (this.#waiting.size > 0) this.#serve();
   }
 
-  /** Lets a call through if it fits as a call of this caller. Returns whether it did. */
+  /** Lets a call through if it fits as a call of this caller. Returns whether the call was let through. */
   #letThrough(entry: GateEntry, queue: CallerQueue): boolean {
     const places = this.#placesOf(entry.operation.id, queue);
     for (const { taken, most } of places) if (taken >= most) return false;

@@ -14,8 +14,8 @@ const marks = new Uint8Array(256);
 for (const mark of Buffer.from(',{[')) marks[mark] = 1;
 
 /**
- * Why JSON text would take too long to parse; null if it would not.
- * Shape: the reason, such as `more than 250000 values`.
+ * Why JSON text would take too long to parse; null for any other text. Shape: the reason, such as `more than
+ * 250000 values`.
  */
 export function whatTakesTooLong(json: Uint8Array): string | null {
   if (json.length <= countedLength || mostValues(json) <= maxValues) return null;

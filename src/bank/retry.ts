@@ -31,7 +31,7 @@ export class RetryBudget {
     this.#left = Math.min(maxBurst, this.#left + this.#share);
   }
 
-  /** Takes a second attempt from the budget. Returns false if none is left. */
+  /** Takes a retry from the budget. Returns false if no retry is left. */
   take(): boolean {
     if (this.#left < 1) return false;
     this.#left--;

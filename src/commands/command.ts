@@ -76,8 +76,8 @@ export interface Service {
   /** SIGTERM: lets requests and payments in progress end. Shape: the exit code; 1 if an outcome of a payment is lost. */
   stop(): Promise<0 | 1>;
   /**
-   * Settles when the service ends without a signal; undefined if it never does.
-   * Errors: StartError.
+   * Settles when the service ends without a signal; undefined for a service that only a signal ends. Errors:
+   * StartError.
    */
   readonly ended?: Promise<void>;
 }

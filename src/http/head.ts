@@ -44,8 +44,8 @@ export function queryOf(target: string) {
   const text = start === -1 ? '' : beforeFragment.slice(start + 1);
   if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
   const query = new URLSearchParams(text);
-  // These are copies: documents and callers' names outlive the request, and would otherwise keep its whole
-  // URL in memory.
+  // The texts are copied: documents and callers' names outlive the request, and would otherwise keep its
+  // whole URL in memory.
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 

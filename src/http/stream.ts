@@ -10,7 +10,10 @@ interface Framing {
   /** What stands before and after a result of this length, in bytes. */
   around(bytes: number): readonly [before: string, after: string];
   readonly end: string;
-  /** Bytes to send while no result is ready, so that no proxy closes the connection; null if none are sent. */
+  /**
+   * Bytes to send while no result is ready, so that no proxy closes the connection; null if nothing is sent
+   * meanwhile.
+   */
   readonly ping: string | null;
 }
 

@@ -153,7 +153,7 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
-  // This adds a full stop, which a bank's text may lack.
+  // Adds a full stop, which a bank's text may lack.
   const said = error.message.replace(/(?<![.!?])$/, '.');
   const message = `${said} Nothing was executed: the same idempotency key may be used again.`;
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });

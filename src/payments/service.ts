@@ -336,7 +336,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
         if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
-        // This throws, because null would mean that nothing was paid under this key.
+        // An error is thrown, because null would mean that nothing was paid under this key.
         if (found === null && record !== null)
           throw isFromLog(record)
             ? foundInLog(record, idempotencyKey)

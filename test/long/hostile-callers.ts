@@ -146,7 +146,8 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
     ...createSender(bankql.url, `good-${n}`),
     customerId: `good-${n}`,
   }));
-  // They connect before the attack, because Node accepts one connection in each iteration of the event loop, in order.
+  // The good callers connect before the attack, because Node accepts one connection in each iteration of the
+  // event loop, in order.
   await Promise.all(
     good.flatMap(({ send }) =>
       Array.from({ length: goodConnections }, () => send({ body: '{"query":"{ __typename }"}' })),

@@ -138,8 +138,8 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
-    // This waits for the end of the old server: otherwise two servers would use one folder, and the old one
-    // would keep the port for a while.
+    // Waits for the end of the old server: otherwise two servers would use one folder, and the old one would
+    // keep the port for a while.
     await kill();
     settings = { ...settings, ...further };
     const all = {

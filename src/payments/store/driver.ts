@@ -105,7 +105,7 @@ export const rowCounts = z.object({
   unknown: number,
   /** The time at which the newest payment began; null if there is none. */
   newestAt: number.nullable(),
-  /** The time at which the last payment ended; null if none has. */
+  /** The time at which the last payment ended; null if no payment has ended. */
   newestEndAt: number.nullable(),
   now: number,
 });

@@ -109,8 +109,9 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   }
 
   /**
-   * Records whose last change was before this time have expired; 0 if none has. It is computed from this process's clock and
-   * `ahead`, so that a step of the database's clock deletes nothing before it is noticed.
+   * Records whose last change was before this time have expired; 0 if no record counts as expired. It is
+   * computed from this process's clock and `ahead`, so that a step of the database's clock deletes nothing
+   * before it is noticed.
    */
   const expiredBefore = () =>
     clock() - clockSetAt < expiryPauseMs ? 0 : Math.floor(clock() + ahead - retentionMs);

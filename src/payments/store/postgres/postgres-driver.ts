@@ -146,7 +146,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     session.loss = loss = reason && `The payment store ${shown} may lack records: ${reason}.`;
   }
 
-  /** Shape: the reason why the server is not accepted; null if it is. */
+  /** Shape: the reason why the server is not accepted; null if it is accepted. */
   async function accept(
     client: ClientBase,
     row: StoreIdentity,
@@ -283,7 +283,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       maxLifetimeSeconds,
       // A store that was not closed does not keep the process alive.
       allowExitOnIdle: true,
-      // This ignores the error of an unused connection, which only leaves the pool.
+      // The error of an unused connection is ignored, because the connection only leaves the pool.
     }).on('error', () => {});
   const payments = createPool(maxConnections.payments, plannedOnce);
   const searches = createPool(maxConnections.searches, {});
@@ -387,7 +387,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if none did. */
+/**
+ * The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if no operator
+ * has accepted one.
+ */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**

@@ -154,8 +154,8 @@ function createThread(path: string, settings: () => WorkerSettings) {
       if (worker === started) worker = null;
       for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
     });
-    // This comes after the listeners are added, because adding a message listener would make the thread keep
-    // the process alive again.
+    // `unref` is called after the listeners are added, because adding a message listener would make the
+    // thread keep the process alive again.
     started.unref();
     return started;
   }
