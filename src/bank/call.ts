@@ -52,8 +52,8 @@ export class Call<T extends Operation = Operation>
   group = '';
   key = '';
   /**
-   * Until when further readers may share the call, by performance.now(). A later reader begins a new call, because this one may
-   * hang.
+   * The time until which further readers may share the call, by performance.now(). A later reader begins a
+   * new call, because this one may hang.
    */
   joinableUntil = 0;
   /** The number of bytes of the answer that have arrived and are not parsed yet. */

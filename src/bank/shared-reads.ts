@@ -216,7 +216,7 @@ export class SharedReads {
     this.#serve(call, result, error);
   }
 
-  /** From now on nobody can share the call. Returns false if a write has ended that already (`endJoining`). */
+  /** Ends the sharing of a call. Returns false if a write has already ended it (`endJoining`). */
   #close(call: Call): boolean {
     const { group, key } = call;
     const open = this.#open.get(group);

@@ -306,7 +306,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         const key = await keys.find(intent);
         if (key === null) return null;
         const { payment = null, errors } = await findPayment(key);
-        // No record proves nothing: the request that was sent may still be on its way.
+        // The absence of a record proves nothing: the request that was sent may still be on its way.
         const state = payment?.state ?? 'UNCONFIRMED';
         return close(intent, { state, idempotencyKey: key, data: null, payment, errors });
       };

@@ -347,6 +347,6 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
 
 const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
   promiseAll: (values) => Promise.all(values),
-  /** For promises that a resolver started and does not await: their rejections are ignored. */
+  /** Ignores the rejections of promises that a resolver started and does not await. */
   track: ignoreRejections,
 };

@@ -62,7 +62,8 @@ export class NodeExchange implements Exchange {
     this.request = request;
     this.holder = holder;
     this.#response = response;
-    // Only the body of a POST is read. Any other is dropped as it arrives: Node would keep its chunks until the answer is sent.
+    // Only the body of a POST is read. Any other body is dropped as it arrives, because Node would keep its
+    // chunks until the answer is sent.
     if (request.method !== 'POST') request.resume();
   }
 

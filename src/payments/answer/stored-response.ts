@@ -44,7 +44,7 @@ export function toStoredResponse(
     }
     return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
-  // Only a single record can be the receipt of this payment: of several records, it is unknown which one is.
+  // If the answer has several records, it is unknown which one is the receipt of this payment.
   const [receipt = null, ...others] = records;
   if (others.length > 0 || !hasMembers(receipt)) return null;
   const text = write(receipt, secrets);

@@ -95,7 +95,7 @@ test('a reader that closes the pipe is not an error', async () => {
     ),
   );
   const command = `"${process.execPath}" "${entry()}" payments list --limit 200 --json; echo "exit code $?" >&2`;
-  // Without this, the pipeline's exit code would be that of `head`.
+  // The command prints its own exit code, because that of the pipeline would be the exit code of `head`.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
     env: { ...compileCache, PATH: process.env.PATH ?? '', STATE_URL },
   });
