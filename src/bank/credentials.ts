@@ -31,7 +31,8 @@ const maxLength = 255;
 const printable = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
- * A credential as it may leave for the bank: printable ASCII without outer white space, at most 255 characters.
+ * Checks a credential, and returns it. It must be printable ASCII without outer white space, at most 255
+ * characters.
  * Errors: BAD_USER_INPUT, which names the header and never shows the value.
  */
 export function validateCredential(header: string, value: string): string {

@@ -277,8 +277,8 @@ export function bankText(
 }
 
 /**
- * The bank's own code for the error's reason. Null if its JSON has no code of one word, if the code only repeats the status, or
- * if it contains a secret.
+ * The bank's own code for the error's reason. Null if the answer's JSON has no code of one word, if the code
+ * only repeats the status, or if it contains a secret.
  */
 export function bankCode(response: HttpResponse, secrets: readonly string[]): string | null {
   const { code } = bodyOf(response);

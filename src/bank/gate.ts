@@ -65,7 +65,9 @@ interface CallerQueue {
 interface GateOptions {
   /** The maximum number of calls in progress. */
   readonly max: number;
-  /** The maximum number of waiting calls. A call that several callers wait for counts once for each. */
+  /**
+   * The maximum number of waiting calls. A call that several callers wait for counts once for each of them.
+   */
   readonly maxWaiting: number;
 }
 

@@ -98,8 +98,8 @@ export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record
 }
 
 /**
- * Finds members in another spelling: the contract has a member with this name in its own spelling, and the record lacks it.
- * The values would be lost.
+ * Finds members that the contract spells in another way, if the record lacks the member in the contract's
+ * spelling. Their values would be lost.
  * Shape: the first paths, such as `swiftBic` and `location.Latitude`.
  */
 export function otherSpellings(shape: z.ZodObject, record: unknown): readonly string[] {

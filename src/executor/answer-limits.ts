@@ -15,8 +15,9 @@ interface ValueHolder {
 }
 
 /**
- * The number of values that an operation may hold before they count for the whole process: those of its answer, and those of
- * bank answers that it keeps.
+ * The number of values that an operation may hold before it takes further ones from the budget of the
+ * process, and the least number that it takes at a time. The values are those of its answer, and of bank
+ * answers that it keeps.
  */
 export const valuesAtOnce = 1000;
 
@@ -61,9 +62,15 @@ export const answerTooLong = (bytes: number) =>
 
 /** Counts one operation's use of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
-  /** The number of completed values so far. The executor adds to it, and calls `check` if it exceeds `valuesMark`. */
+  /**
+   * The number of completed values so far. The executor adds to this number, and calls `check` if it exceeds
+   * `valuesMark`.
+   */
   values = 0;
-  /** A lower bound of the answer's JSON so far, in bytes. The executor adds to it, and calls `check` if it exceeds `bytesMark`. */
+  /**
+   * A lower bound of the answer's JSON so far, in bytes. The executor adds to this number, and calls `check`
+   * if it exceeds `bytesMark`.
+   */
   bytes = 0;
   /** The number of values up to which no check is needed. */
   valuesMark = 0;

@@ -7,7 +7,7 @@ import type { GraphQLHttpResponse } from './respond.ts';
 interface Framing {
   readonly contentType: string;
   readonly start: string;
-  /** What stands before and after a result of this length, in bytes. */
+  /** The texts before and after a result of this length, in bytes. */
   around(bytes: number): readonly [before: string, after: string];
   readonly end: string;
   /**
