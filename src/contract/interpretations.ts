@@ -115,8 +115,8 @@ function createBrokenReader(shape: z.core.$ZodType): Read {
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {
     const meant = interpret?.(value);
-    // The type is checked here, because zod would need longer to create its own message than this function
-    // for everything else.
+    // The type is checked here, because zod's own message would take longer to create than everything else in
+    // this function.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
     // The contract's own messages begin with "not", which is removed.

@@ -75,7 +75,10 @@ export class ParsedDocument {
     return violations;
   }
 
-  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT without such an operation, or with several and no name. */
+  /**
+   * The operation with this name, or the only one. Errors: BAD_USER_INPUT if there is no such operation, or
+   * if there are several and no name.
+   */
   find(name: string | null | undefined): ExecutableOperation {
     const node = getOperationAST(this.node, name);
     if (!node)
@@ -250,9 +253,9 @@ export class ExecutableOperation {
 }
 
 /**
- * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The text of the rounded
- * number is another id: a payment would go to another account.
- * Shape: the path to it; null if there is none.
+ * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The
+ * text of the rounded number is another id: a payment would go to another account.
+ * Shape: the path to the number; null if there is none.
  */
 function roundedText(raw: unknown, coerced: unknown): string[] | null {
   // A variable of a list type may be given as a single entry.

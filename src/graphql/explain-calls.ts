@@ -138,8 +138,8 @@ function createRecorder() {
 }
 
 /**
- * The outcome of a payment that failed. The request that sent it and later requests with its key get the same error. They
- * differ only in `earlier`, the payment's record as it was when the request began.
+ * The outcome of a payment that failed. The request that sent it and later requests with its key get the same
+ * error. Only `earlier` distinguishes them: the payment's record as it was when the request began.
  */
 function failedPayment(error: unknown, earlier: PaymentRecord | null): Outcome {
   if (!(error instanceof BankqlError)) return { ...nothingKnown, source: 'unknown', code: 'INTERNAL' };

@@ -21,8 +21,8 @@ const backlog = 4096;
 /** The time that a client may take to send its headers or its body, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
 /**
- * The time for which an idle connection is kept, in milliseconds. It is longer than that of load balancers, so that they close
- * connections, and not bankql.
+ * The time for which an idle connection is kept, in milliseconds. Load balancers keep one for less time, so
+ * that a load balancer closes the connection, and not bankql.
  */
 const keepAliveMs = 65_000;
 /** The longest time for which a stopping process waits for a client that takes its answer slowly, in milliseconds. */

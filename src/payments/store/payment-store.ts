@@ -34,7 +34,10 @@ interface PaymentStoreOptions {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/** If the database's time changes by more than this relative to the time that passed here, its clock was set. */
+/**
+ * If the database's time changes by more than this relative to the time that passed here, the database's
+ * clock was set.
+ */
 const maxDifferenceMs = 60_000;
 /** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;
