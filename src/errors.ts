@@ -112,7 +112,7 @@ export interface ErrorDetails {
    * the error.
    */
   readonly isGivenUp?: true;
-  /** The bank's own reason, if its body named one. */
+  /** The bank's own code for the reason, if its answer has one. */
   readonly bankCode?: string;
 }
 

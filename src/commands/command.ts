@@ -25,7 +25,7 @@ export interface Given<O extends CliOptions = CliOptions> {
 }
 
 export interface CliCommand<O extends CliOptions = CliOptions> {
-  /** One line, for the list of commands. */
+  /** The work of the command in one line, for the list of commands. */
   readonly summary: string;
   /** The words of the command, for its usage; undefined if it takes only options. */
   readonly words?: string;

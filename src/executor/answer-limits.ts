@@ -81,7 +81,10 @@ export class AnswerBudget {
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
-  /** The number of values that the answer may have before the operation takes more from the process. */
+  /**
+   * The number of values that the answer may have before the operation takes more from the budget of the
+   * process.
+   */
   #room = 0;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {

@@ -173,7 +173,7 @@ export class Fragments {
     }
   }
 
-  /** Makes an error the last result. */
+  /** The error becomes the last result. */
   stop(error: GraphQLError): void {
     this.#limit = error;
     this.#changed.resolve();

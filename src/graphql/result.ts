@@ -50,7 +50,7 @@ export class BoundedResult implements ExecutionResult {
     return this.#options.isCacheable === true && this.errors === undefined && this.extensions === undefined;
   }
 
-  /** Whether JSON of this length is short enough. */
+  /** Whether JSON of this length, in bytes, is within the limit. */
   fits(bytes: number): boolean {
     return bytes <= this.#options.maxBytes;
   }

@@ -63,13 +63,13 @@ function isUtf8(text: string): boolean {
   }
 }
 
-/** A page, or a file of GraphiQL's. */
+/** A page that bankql serves beside GraphQL, or a file of GraphiQL's page. */
 export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
 /** The kind of a request, by its target; null if bankql does not serve it. */
 export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
-  /** The hash of all files. */
+  /** The hash of all files of GraphiQL's page, which is a part of their paths. */
   readonly version: string;
   readonly name: string;
 }

@@ -68,7 +68,7 @@ export async function readAttempts(
     .sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** A member `audit`, also in JSON that another JSON contains as a text. */
+/** Matches a member `audit`, even in JSON that is a text within other JSON. */
 const audited = /"audit\\*"/;
 const auditedInText = /\\"audit\\+":\\+"payment\\+"/;
 
