@@ -25,8 +25,8 @@ import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answe
  * - `REJECTED`: the bank did not execute it and will not.
  * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept,
  *   and the key is free again.
- * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said whether it executed it. `answer`: as
- *   for DONE.
+ * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said whether it executed the
+ *   payment. `answer`: as for DONE.
  */
 interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';

@@ -66,7 +66,7 @@ const minSearchMs = 10_000;
  * The rows of a payment store in one SQLite file, which the processes of one machine may share.
  * Stored records survive the end of the process and a power failure (write-ahead log, fsync at each commit). The file has to be
  * on a local disk. A worker thread has it open, so that a slow disk or another process's lock delays only payments. Searches
- * have another thread, which starts with the first search: one that has to look at 300,000 payments of a caller takes 0.3 s.
+ * have another thread, which starts with the first search: a search of 300,000 payments of a caller takes 0.3 s.
  * A thread that died is replaced at the next call.
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
