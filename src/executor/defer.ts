@@ -16,7 +16,10 @@ import { type Data, PendingField, PendingRoot, type PendingValue } from './pendi
 /** The maximum number of pending fragments. The fields of further ones are delivered with their object, as the specification allows. */
 const maxPending = 100;
 
-/** The format of the results: graphql 17's, or the one of 2022, in which each result contains its path. */
+/**
+ * The format of the results: that of graphql 17, or the incremental format of 2022, in which each result
+ * contains its path.
+ */
 export type IncrementalForm = 'v0.2' | '20220824';
 
 /** One of several results, or a part of a result. */

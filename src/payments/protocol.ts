@@ -62,8 +62,8 @@ export const recordLost = {
 } as const;
 
 /**
- * The outcome of an attempt that executed nothing, after a client may have been told that it may have been
- * sent.
+ * The outcome of an attempt that executed nothing, although a client may have been told that the payment may
+ * have been sent.
  */
 const executedNothing = {
   state: 'REJECTED',

@@ -165,7 +165,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   let sent = 0;
   const reasons = new Set<string>();
   let most = 0;
-  // If not all of them can begin, because the server has no time for them, that is part of the attack.
+  // If not all attackers can begin, because the server has no time for them, that is part of the attack.
   if (groups.length > 0) await Promise.race([once(attackers, 'message'), delay(longestStartMs)]);
   await delay(1000);
   const beginning = performance.now();

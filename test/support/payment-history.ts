@@ -19,7 +19,7 @@ export interface ClientEntry {
 export interface BankEntry {
   readonly arrived: Arrived;
   readonly amount: string;
-  /** The time at which it left bankql; 0 if unknown. */
+  /** The time at which the request left bankql; 0 if unknown. */
   readonly leftAt: number;
   readonly at: number;
   readonly name: string;

@@ -28,7 +28,8 @@ test('the complaint "my transfer failed at 10:32" leads from the request id, or 
   });
   expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BANK_REJECTED' } }] });
 
-  // The person has the X-Request-Id of the answer. The audit line in the log has this id too, and the Track-ID, at `info`.
+  // The person has the X-Request-Id of the answer. The audit line in the log has this id and the Track-ID, at
+  // the level `info`.
   const requestId = response.headers.get('X-Request-Id') ?? '';
   const trackId = bank.of('the-key')[0]?.trackId ?? '';
   const lines = logLines(bankql.output(), '"audit":"payment"');
