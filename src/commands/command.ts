@@ -85,7 +85,7 @@ export interface Service {
 /** The default of `--limit`: the maximum number of payments that are listed, and that are settled at once. */
 export const usualLimit = 100;
 
-/** The command line is invalid. The process ends with 2. */
+/** The command line is invalid. The process ends with the exit code 2. */
 export class UsageError extends StartError {
   override readonly name = 'UsageError';
 }

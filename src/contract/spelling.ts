@@ -78,7 +78,10 @@ function visit(
   }
 }
 
-/** Whether a valid record may have a member in another spelling: a cheap check for every answer, and mostly false. */
+/**
+ * Whether a valid record may have a member in another spelling. This check is cheap, because it is made for
+ * every answer. Its result is nearly always false.
+ */
 export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
     if (known.has(name) || foreign.has(name)) continue;

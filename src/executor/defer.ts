@@ -49,7 +49,7 @@ export async function executeIncrementally(
   return fragments.announceFirst(result) ? fragments : result;
 }
 
-/** A deferred fragment of one object. It is nulled if it has failed as a whole. */
+/** A deferred fragment of one object. Its data is null if the fragment has failed as a whole. */
 export class DeferredFragment extends PendingRoot {
   readonly plan: DeferredPlan;
   readonly source: unknown;

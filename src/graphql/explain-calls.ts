@@ -18,7 +18,7 @@ export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   /** The REST operation's id in the contract. */
   readonly operation: string;
   readonly method: Operation['method'];
-  /** The path of the specification, with its parameters: ids are private. */
+  /** The path as in the specification, with parameters in place of ids, because ids are private. */
   readonly url: string;
   /**
    * Where the answer came from:

@@ -133,8 +133,8 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
 }
 
 /**
- * When a field is delivered: always with the first result; with it unless a condition excludes the field; or perhaps later
- * (@defer).
+ * When a field is delivered. `first`: always, with the first result. `conditional`: with the first result,
+ * unless a condition excludes the field. `later`: perhaps later (@defer).
  */
 type Delivery = 'first' | 'conditional' | 'later';
 

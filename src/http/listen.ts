@@ -54,7 +54,8 @@ function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable |
   const status = statuses[code] ?? 400;
   // There is nobody to answer if the connection ended within a request, or failed.
   if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
-  // The origin is searched in the bytes that arrived last, because Node keeps no header of an unreadable request.
+  // The origin is looked for in the bytes that arrived last, because Node keeps no header of an unreadable
+  // request.
   const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
   return { status, reason: code, origin };
 }

@@ -37,7 +37,10 @@ export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
   /** The number of seconds after which the client may try again. */
   readonly retryAfter: number;
-  /** Whether a fetch has failed. If not, the token names a key that is not in the set, and may have made it up. */
+  /**
+   * Whether a fetch has failed. If not, the token names a key that is not in the set, and its sender may have
+   * made the name up.
+   */
   readonly hasFailed: boolean;
 
   constructor(waitMs: number, hasFailed: boolean) {
