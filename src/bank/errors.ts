@@ -253,7 +253,7 @@ function read(text: string): ErrorBody {
   try {
     json = JSON.parse(text);
   } catch {
-    // The body is not JSON: plain text is used, markup is not.
+    // The body is not JSON. Plain text is used; markup is dropped.
     return { words: text.trimStart().startsWith('<') ? '' : text, code: null };
   }
   if (typeof json === 'string') return { words: json, code: null };

@@ -5,8 +5,8 @@ import type { Path } from './interpretations.ts';
 import { isEmpty, withoutNull } from './record.ts';
 
 /**
- * Finds members of records that the contract does not contain. Such members are not read: if a bank writes `swiftBic`,
- * `swift_bic` is absent.
+ * Finds those members of records that the contract does not contain. They are not read: if a bank writes
+ * `swiftBic`, `swift_bic` is absent.
  */
 
 /** Receives an unknown member. `meant`: the contract's name for it, if it differs only in spelling; otherwise null. */

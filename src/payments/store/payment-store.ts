@@ -48,8 +48,9 @@ const purgePauseMs = 30;
 /** How many times a change is tried while other processes change the record. */
 const maxRounds = 20;
 /**
- * The numbers of lookups and of searches that a database has at a time. One caller may ask for thousands at once: payments would wait
- * behind them, and the database would seem to be away. A search among the payments of a busy caller takes up to 0.3 s.
+ * The maximum numbers of lookups and of searches that a database has at a time. One caller may ask for
+ * thousands at once: payments would wait behind them, and the database would seem to be unavailable. A search
+ * among the payments of a busy caller takes up to 0.3 s.
  */
 const maxLookups = 100;
 const maxSearches = 16;
