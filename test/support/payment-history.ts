@@ -54,7 +54,10 @@ export interface PaymentHistory {
 export interface PaymentCase {
   readonly account: string;
   readonly clients: readonly ClientEntry[];
-  /** The requests that the bank did not refuse for their credentials. It has executed nothing for the others. */
+  /**
+   * The requests that the bank did not refuse for their credentials. For a refused request, it has executed
+   * nothing.
+   */
   readonly sent: readonly BankEntry[];
   readonly refusedCallers: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];
