@@ -27,7 +27,7 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly defaults: Defaults;
-  /** By default, the schema that schema.graphql shows. */
+  /** The schema that is served; by default the one that schema.graphql shows. */
   readonly schema?: GraphQLSchema;
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;

@@ -46,7 +46,7 @@ export interface PaymentHistory {
   readonly bank: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];
   readonly audit: readonly AuditLine[];
-  /** The deadline for the bank's answer, in milliseconds. Only after it may a payment be given up. */
+  /** The deadline for the bank's answer, in milliseconds. A payment may be given up only after this time. */
   readonly deadlineMs: number;
 }
 

@@ -170,7 +170,7 @@ async function createServer(first: Settings) {
     hasStarted = true;
   }
 
-  /** The processes of the server. The children are not in a process group of their own. */
+  /** The processes of the server: the first one and its children, which do not share a process group. */
   async function processes(): Promise<number[]> {
     const pid = child?.pid;
     if (pid === undefined) return [];

@@ -21,7 +21,7 @@ import { type Needs, needsOf } from './look-ahead.ts';
 /** Reads the whole list that contains a record. */
 interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
-  /** By default the operation's loader. */
+  /** Reads the list; by default, the operation's loader reads it. */
   readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
   /** The key of the list; by default the record's key without its own id. */
   readonly key?: readonly KeyPart[];
