@@ -97,7 +97,7 @@ test('a proxy that bankql does not use is named at the start', async () => {
 });
 
 describe('npm start', () => {
-  /** The process has its own process group, as supervisors give it. */
+  /** The process has its own process group, as under a supervisor. */
   async function npmStart(environment: Readonly<Record<string, string>> = {}) {
     // bankql refuses unknown names with its prefixes.
     const { BANKQL_BUNDLE: _, ...own } = process.env;

@@ -26,7 +26,6 @@ export class RetryBudget {
     this.#left = share === 0 ? 0 : maxBurst;
   }
 
-  /** Counts the first attempt of a read. */
   noteFirstAttempt(): void {
     this.#left = Math.min(maxBurst, this.#left + this.#share);
   }

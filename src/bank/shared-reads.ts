@@ -320,7 +320,6 @@ export class Reader implements Waiter {
     else this.#resolve(result);
   }
 
-  /** Takes the result of the call. */
   succeed(result: ReadResult): void {
     this.operationDeadline.removeWaiter(this);
     if (this.limits.readBudget?.keep(result.bytes) === false) {
@@ -331,7 +330,6 @@ export class Reader implements Waiter {
     this.#resolve(this.wanted === 'answer' ? result.answer : result);
   }
 
-  /** Takes the error of the call. */
   fail(error: unknown): void {
     this.operationDeadline.removeWaiter(this);
     if (error instanceof BankqlError && unavailableCodes.has(error.code) && this.#serveStale()) return;

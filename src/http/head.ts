@@ -74,7 +74,6 @@ export interface GraphiQLFile {
   readonly name: string;
 }
 
-/** The path of the tools for agents. */
 const toolsPath = '/mcp';
 
 /** What the server offers beside GraphQL. */
