@@ -27,10 +27,10 @@ export function readOptions(args: readonly string[]) {
     only: names(values.only, contenders.map(nameOf)).add('limit'),
     shapes: names(values.shapes, shapes.map(nameOf)),
     sections: names(values.sections, ['a', 'b', 'c', 'd']),
-    /** Of one round. */
+    /** The length of one round, in seconds. */
     seconds: quick ? 0.5 : 0.9,
     rounds: quick ? 2 : 6,
-    /** For how long memory is measured, in seconds. */
+    /** The time for which memory is measured, in seconds. */
     memorySeconds: quick ? 6 : 30,
     /** How many times the start is measured. */
     repeats: quick ? 2 : 3,

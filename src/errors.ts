@@ -1,6 +1,6 @@
 /**
- * Who is at fault for an error: if the bank refuses a client's request, the client. `load`: bankql has too much to do.
- * Alerts use it, so that a faulty client raises no alert.
+ * Who is at fault for an error. If the bank refuses a client's request, it is the client. `load`: bankql has
+ * too much to do. Alerts use the fault, so that a faulty client raises no alert.
  */
 export type Fault = 'client' | 'bank' | 'bankql' | 'load';
 
@@ -112,7 +112,7 @@ export interface ErrorDetails {
    * the error.
    */
   readonly isGivenUp?: true;
-  /** The bank's own reason, if its body named one. */
+  /** The bank's own code for the reason, if its answer has one. */
   readonly bankCode?: string;
 }
 

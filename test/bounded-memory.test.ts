@@ -139,7 +139,7 @@ const codeOf = (error: unknown) => (error instanceof BankqlError ? error.extensi
 
 test('14,000 paths, each of another caller, leave no more than the cache may hold', async () => {
   await using bank = await startForgetfulBank();
-  // No call may be refused because the machine is slow.
+  // The limits are high, so that a slow machine causes no refusal.
   const patient = { timeoutMs: 120_000, waitMs: 120_000, slowCallMs: 120_000, breakerThreshold: 0 };
   const cacheBytes = 2 * 1024 * 1024;
   await using client = createTestClient(bank.url, {

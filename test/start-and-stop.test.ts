@@ -97,7 +97,7 @@ test('a proxy that bankql does not use is named at the start', async () => {
 });
 
 describe('npm start', () => {
-  /** The process has its own process group, as supervisors give it. */
+  /** The process has its own process group, as under a supervisor. */
   async function npmStart(environment: Readonly<Record<string, string>> = {}) {
     // bankql refuses unknown names with its prefixes.
     const { BANKQL_BUNDLE: _, ...own } = process.env;
@@ -241,7 +241,10 @@ test('a payment whose client has left ends before the process does', async () =>
 });
 
 describe('a promise that nobody awaits, and that is rejected while a request is answered', () => {
-  /** Code that is loaded before bankql. It makes a request with X-Fault fail where its calls get their Track-ID. */
+  /**
+   * Code that is loaded before bankql. It makes a request with X-Fault fail at the place where calls get
+   * their Track-ID.
+   */
   const saboteur = `
     import crypto from 'node:crypto';
     import { Server } from 'node:http';

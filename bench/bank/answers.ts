@@ -2,7 +2,10 @@ import type { Auth } from '../../src/contract/operation.ts';
 import { accountCounts, branchCounts } from '../shapes.ts';
 import * as bank from './records.ts';
 
-/** The answer to one path, in two parts that are made once. Between them, each answer has its own serial number. */
+/**
+ * The answer to one path, as two parts that are made once. Each answer has its own serial number between the
+ * two parts.
+ */
 export type PreparedAnswer = ReturnType<typeof prepare>;
 
 function prepare(operation: string, auth: Auth, record: unknown) {

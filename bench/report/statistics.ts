@@ -25,8 +25,8 @@ export const standing = ({ low, high }: Spread): 'ahead' | 'level' | 'behind' =>
   high < 1 ? 'ahead' : low > 1 ? 'behind' : 'level';
 
 /**
- * A contender's processor time for a shape, divided by another contender's in the same round, so that changes of the machine's
- * speed cancel out. Null if it was not measured.
+ * A contender's processor time for a shape, divided by another contender's in the same round, so that changes
+ * of the machine's speed cancel out. Null if one of the two was not measured.
  */
 export function ratioOf(
   measured: readonly Measured[] = [],

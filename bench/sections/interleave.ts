@@ -11,7 +11,7 @@ export interface Measured {
   readonly contender: Contender;
   readonly shape: Shape;
   readonly rounds: readonly Round[];
-  /** Why rounds are missing; null if none is. */
+  /** Why rounds are missing; null if all rounds were measured. */
   readonly failure: string | null;
 }
 
@@ -45,7 +45,7 @@ export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
 async function interleave(
   { options, bank, open, say }: Bench,
   connections: number,
-  /** The names must include `limit`, because every answer is compared with its answer. */
+  /** The names must include `limit`, because every answer is compared with that contender's. */
   names: readonly string[],
   all: readonly Shape[],
   bankqlEnvironment?: Readonly<Record<string, string>>,

@@ -16,7 +16,7 @@ const maxCompared = 100;
 
 interface ConfirmationOptions {
   readonly payments: PaymentService;
-  /** The payment store's. */
+  /** The payment store's secret. */
   readonly secret: string;
   readonly tool: Pick<Tool, 'name' | 'documentHash'>;
   /** The state of the question to which the person agreed; null if there is none. */
@@ -31,7 +31,7 @@ interface ConfirmationOptions {
 export class Confirmation {
   /** The question to ask; null if there is none. */
   question: { readonly text: string; readonly state: string } | null = null;
-  /** The key with which a payment was passed on; null if none was. */
+  /** The key with which a payment was passed on; null if no payment was passed on. */
   key: string | null = null;
   readonly payments: PaymentService;
   readonly #options: ConfirmationOptions;

@@ -66,8 +66,9 @@ export function questionOf(payment: PaymentPreview, made: readonly PaymentRecord
 const namedMs = 24 * 60 * 60 * 1000;
 
 /**
- * Finds the caller's payments that a person would take for the same one: payer, payee, currency and amount are equal. They were
- * made within the last 24 hours, or may have been made.
+ * Finds the caller's payments that a person would take for the same one: payer, payee, currency and amount
+ * are equal.
+ * Shape: `open`: one that may have been made. `made`: those that were made within the last 24 hours.
  */
 export function equalPayments(payment: PaymentPreview, records: readonly PaymentRecord[], now: number) {
   const equal = records.filter((record) => isEqual(payment, record));

@@ -19,7 +19,9 @@ export async function readTools({ tools, server: { documentLimits } }: Config, s
 interface ToolsOptions {
   readonly serving: Omit<ServerOptions, 'tools'> & { readonly schema: GraphQLSchema };
   readonly store: Pick<PaymentStore, 'secret'>;
-  /** Verifies the tokens for /graphql, whose keys verify those of agents too; null if there are no tokens. */
+  /**
+   * Verifies the tokens for /graphql; null if there are no tokens. The same keys verify the tokens of agents.
+   */
   readonly byToken: { readonly keys: Keys } | null;
   readonly logger: Logger;
   readonly telemetry: { readonly onTokenRefusal: (why: TokenRefusal) => void };

@@ -200,8 +200,8 @@ function openLog(config: Config, { onExit }: CliContext, closers: Closers) {
 }
 
 /**
- * Creates the client of the configured bank; without one, starts a sandbox bank. Also creates the tracing and the rate limit of
- * its calls.
+ * Creates the client of the configured bank; without one, starts a sandbox bank. Also creates the tracing and
+ * the rate limit of the bank's calls.
  */
 async function openBank(config: Config, isWorker: boolean, log: Log, closers: Closers) {
   const { tracing: traced, rateLimit } = config;
@@ -224,7 +224,10 @@ async function openBank(config: Config, isWorker: boolean, log: Log, closers: Cl
   return { ...(await openClient(config, calls, log, closers)), baseUrl, sandboxUrl, callers, tracing };
 }
 
-/** Creates the client of the bank. `reloadTls` reads its certificates again; null if there are none. */
+/**
+ * Creates the client of the bank. `reloadTls` reads the configured certificates again; null if no
+ * certificates are configured.
+ */
 async function openClient(
   { bankTls, bankLimits }: Config,
   options: Pick<BankOptions, 'baseUrl' | 'callers' | 'rateLimiter' | 'traceCall'>,

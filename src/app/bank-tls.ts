@@ -42,7 +42,10 @@ export async function readBankTls(files: TlsFiles) {
 
 const mark = Buffer.from('\uFEFF');
 
-/** The bytes of a file, without a byte order mark: after one, OpenSSL would not find the beginning of a certificate. */
+/**
+ * The bytes of a file, without a byte order mark, behind which OpenSSL would not find the beginning of a
+ * certificate.
+ */
 async function readPem(variable: string, file: string | undefined): Promise<Buffer | undefined> {
   if (file === undefined) return undefined;
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

@@ -31,8 +31,8 @@ const retryMs = 1000;
  * process. Lines that could not be written are kept, up to `maxLength`, and are written first when writing works again. Beyond
  * this length, the newest lines are dropped, because the oldest show what was sent.
  *
- * If `sync` is true, a line is written before the call that writes it returns. Otherwise several are written together, a moment
- * later: a process that is killed loses the last ones, and one that ends in any other way writes them.
+ * If `sync` is true, a line is written before the call that writes it returns. Otherwise several lines are written together, a
+ * moment later: a process that is killed loses the last lines, and a process that ends in any other way writes them.
  */
 export function openLogOutput(
   dest: number,

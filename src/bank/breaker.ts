@@ -34,7 +34,7 @@ export class CircuitBreaker {
   readonly #operation: Operation;
   readonly #options: CircuitBreakerOptions;
   readonly #slowMs: number;
-  /** The counts for each second of the window. A second in which no call ended has none. */
+  /** The counts for each second of the window in which a call ended. */
   #seconds: { readonly number: number; calls: number; failed: number; slow: number }[] = [];
   #state: 'closed' | 'open' | 'half-open' = 'closed';
   /** Incremented with each change of state. The outcome of a call that began in an earlier generation is ignored. */

@@ -52,8 +52,8 @@ export class Call<T extends Operation = Operation>
   group = '';
   key = '';
   /**
-   * Until when further readers may share the call, by performance.now(). A later reader begins a new call, because this one may
-   * hang.
+   * The time until which further readers may share the call, by performance.now(). A later reader begins a
+   * new call, because this one may hang.
    */
   joinableUntil = 0;
   /** The number of bytes of the answer that have arrived and are not parsed yet. */
@@ -127,7 +127,10 @@ export class Call<T extends Operation = Operation>
     };
   }
 
-  /** Begins the call for its first reader. `beforeStart` is called right before the request is written, and may throw to prevent that. */
+  /**
+   * Begins the call for its first reader. `beforeStart` is called right before the request is written; if it
+   * throws, nothing is sent.
+   */
   begin(reader: Reader, beforeStart: (() => void) | null = null): void {
     this.readers = [reader];
     this.#isRead = reader.wanted !== 'response';
@@ -225,8 +228,8 @@ export class Call<T extends Operation = Operation>
   }
 
   /**
-   * Throws if the call was given up while its request waited for a connection: undici cannot cancel such a request, but if
-   * this throws, it writes nothing and keeps the connection.
+   * Throws if the call was given up while its request waited for a connection. undici cannot cancel such a
+   * request, but if this method throws, undici writes nothing and keeps the connection.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;

@@ -63,8 +63,8 @@ export interface BankClient {
    */
   readonly admit: Admit;
   /**
-   * Sends a write or a payment once, and returns the response whatever its status. `beforeStart` is called right before the
-   * request is written, and may throw to prevent that.
+   * Sends a write or a payment once, and returns the response whatever its status. `beforeStart` is called
+   * right before the request is written; if it throws, nothing is sent.
    * Errors: TransportFailure.
    */
   send(call: Call, options?: { readonly beforeStart?: (() => void) | undefined }): Promise<HttpResponse>;
@@ -81,7 +81,7 @@ export interface BankClient {
   ): Promise<BankWrite<Answer<T>>>;
   /** Invalidates reads as this write would, without sending the write (SharedReads.invalidate). */
   invalidate(call: Call): void;
-  /** Whether a read in this process got the same 401 (refused-reads.ts). */
+  /** Whether a read in this process got the same 401 as this response (refused-reads.ts). */
   isRefusalOfReads(response: Pick<HttpResponse, 'status' | 'headers' | 'body'>): boolean;
   /** Counts a drift that is noticed only when the answer is used. */
   noteDrift(drift: Drift): void;

@@ -10,7 +10,7 @@ export interface Credentials {
   readonly authId: string | null;
   /** Whether the caller's identity is verified. The subscription key is then the operator's, and does not identify the caller. */
   readonly isProven?: boolean;
-  /** Whether the caller may make payments (default: it may). */
+  /** Whether the caller may make payments (default: true). */
   readonly mayPay?: boolean;
   /** The identity under which the caller is counted. If absent, a hash of the credentials is used. */
   readonly identity?: Identity;
@@ -31,7 +31,8 @@ const maxLength = 255;
 const printable = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
- * A credential as it may leave for the bank: printable ASCII without outer white space, at most 255 characters.
+ * Checks a credential, and returns it. It must be printable ASCII without outer white space, at most 255
+ * characters.
  * Errors: BAD_USER_INPUT, which names the header and never shows the value.
  */
 export function validateCredential(header: string, value: string): string {

@@ -37,8 +37,8 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
 }
 
 /**
- * The error for an answer whose status is not 2xx, or whose body reports an error despite a 2xx. The bank's text is shown only
- * for the latter, and for 4xx.
+ * The error for an answer whose status is not 2xx, or whose body reports an error despite a 2xx. The bank's
+ * text is shown only for a 2xx or a 4xx.
  */
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;
@@ -253,7 +253,7 @@ function read(text: string): ErrorBody {
   try {
     json = JSON.parse(text);
   } catch {
-    // The body is not JSON: plain text is used, markup is not.
+    // The body is not JSON. Plain text is used; markup is dropped.
     return { words: text.trimStart().startsWith('<') ? '' : text, code: null };
   }
   if (typeof json === 'string') return { words: json, code: null };
@@ -277,8 +277,8 @@ export function bankText(
 }
 
 /**
- * The bank's own code for the error's reason. Null if its JSON has no code of one word, if the code only repeats the status, or
- * if it contains a secret.
+ * The bank's own code for the error's reason. Null if the answer's JSON has no code of one word, if the code
+ * only repeats the status, or if it contains a secret.
  */
 export function bankCode(response: HttpResponse, secrets: readonly string[]): string | null {
   const { code } = bodyOf(response);
@@ -289,7 +289,7 @@ export function bankCode(response: HttpResponse, secrets: readonly string[]): st
 const plainCode = /^[\w.:-]{1,64}$/;
 /** A member `error` counts as a code if it contains a capital letter, `_`, `.` or `:`. */
 const looksLikeCode = /[A-Z_.:]/;
-/** The depth to which a code is searched, as in `{"errors":[{"error":{"code":…}}]}`. */
+/** The depth to which an answer is searched for a code, as in `{"errors":[{"error":{"code":…}}]}`. */
 const maxDepth = 3;
 
 function codeIn(json: unknown, depth = 0): string | null {

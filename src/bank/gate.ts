@@ -6,7 +6,10 @@ import { uses } from '../load/capacity.ts';
 export interface GateEntry {
   /** The bank operation of the call. */
   readonly operation: { readonly id: string };
-  /** Set by the gate: the callers for which the call waits; empty if it does not wait. */
+  /**
+   * Set by the gate: the queues in which the call waits, one for each caller that needs its answer; empty if
+   * it does not wait.
+   */
   waitsFor: readonly CallerQueue[];
   /** Set by the gate: the counts that include the call while it is in progress. */
   places: readonly Count[];
@@ -62,7 +65,9 @@ interface CallerQueue {
 interface GateOptions {
   /** The maximum number of calls in progress. */
   readonly max: number;
-  /** The maximum number of waiting calls. A call that several callers wait for counts once for each. */
+  /**
+   * The maximum number of waiting calls. A call that several callers wait for counts once for each of them.
+   */
   readonly maxWaiting: number;
 }
 
@@ -76,7 +81,7 @@ const operationShare = 3 / 4;
 const done = Promise.resolve();
 
 /**
- * Whether an operation has waiting calls and is below its limit. If none is, the waiting calls need not be
+ * Whether any operation has waiting calls and is below its limit. If not, the waiting calls need not be
  * examined.
  */
 function mayFit(operations: ReadonlyMap<string, Count>): boolean {
@@ -84,7 +89,7 @@ function mayFit(operations: ReadonlyMap<string, Count>): boolean {
   return false;
 }
 
-/** The waiting call that the caller loses: of the bank operation whose turn comes last, the newest one. */
+/** The waiting call that the caller loses: the newest call of the bank operation whose turn comes last. */
 function lastOf({ waiting }: CallerQueue): GateEntry {
   const [entries = new Set<GateEntry>()] = [...waiting.values()].slice(-1);
   const [last] = [...entries].slice(-1);
@@ -109,7 +114,7 @@ export class Gate {
   readonly #mostOfOperation: number;
   readonly #mostOfCaller: number;
   readonly #mostOfOperationOfGroup: number;
-  /** Needs no limit, because the contract has a fixed number of operations. */
+  /** This map needs no limit, because the contract has a fixed number of operations. */
   readonly #operations = new Map<string, Count>();
   readonly #queues = new WeakMap<Caller, CallerQueue>();
   /** The groups by verified caller, or by the network address of unverified callers. */
@@ -180,7 +185,7 @@ export class Gate {
     if (this.#waiting.size > 0) this.#serve();
   }
 
-  /** Lets a call through if it fits as a call of this caller. Returns whether it did. */
+  /** Lets a call through if it fits as a call of this caller. Returns whether the call was let through. */
   #letThrough(entry: GateEntry, queue: CallerQueue): boolean {
     const places = this.#placesOf(entry.operation.id, queue);
     for (const { taken, most } of places) if (taken >= most) return false;

@@ -126,7 +126,7 @@ export const isSaidToBeEmpty = (headers: Headers): boolean => {
 
 export const byteOrderMark = '\ufeff';
 
-/** A body's text, which has to be in UTF-8, without a byte order mark. */
+/** The text of a body in UTF-8, without a byte order mark. */
 export function textOf({ body }: Pick<HttpResponse, 'body'>): string {
   const text = body.toString();
   return text.startsWith(byteOrderMark) ? text.slice(1) : text;

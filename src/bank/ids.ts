@@ -8,7 +8,7 @@ export const plainId = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$/;
 /** Separators, and characters that a proxy or a router might take for one after decoding. */
 const forbidden = /[/\\%?#;\p{Cc}\p{Cf}]/u;
 
-/** Why a text cannot be an id; null if it can. */
+/** Why a text cannot be an id; null for a valid id. */
 export function idProblem(id: string): string | null {
   if (id === '') return 'it is empty';
   if (id.length > 2 * maxLength || [...id].length > maxLength)

@@ -6,13 +6,16 @@ const countedLength = 2 * maxValues;
 
 const quote = 0x22;
 const backslash = 0x5c;
-/** 1 for a comma, an opening brace and an opening bracket. Each value except the first starts with one of them or follows one. */
+/**
+ * Indexed by byte: 1 for a comma, an opening brace and an opening bracket. Each value except the first starts
+ * with one of these bytes or follows one.
+ */
 const marks = new Uint8Array(256);
 for (const mark of Buffer.from(',{[')) marks[mark] = 1;
 
 /**
- * Why JSON text would take too long to parse; null if it would not.
- * Shape: the reason, such as `more than 250000 values`.
+ * Why JSON text would take too long to parse; null for any other text. Shape: the reason, such as `more than
+ * 250000 values`.
  */
 export function whatTakesTooLong(json: Uint8Array): string | null {
   if (json.length <= countedLength || mostValues(json) <= maxValues) return null;

@@ -31,7 +31,7 @@ export class OperationDeadline extends AsyncResource {
   readonly #waiters = new Set<Waiter>();
   readonly #onAbort = () => this.#endAll('cancelled', 'the caller left', never);
   #timer: NodeJS.Timeout | undefined;
-  /** The time for which the timer is set. */
+  /** The time at which the timer fires, by performance.now(). */
   #timerAt = never;
   #isCancelled = false;
 

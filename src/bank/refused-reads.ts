@@ -9,9 +9,9 @@ const maxRefusals = 200;
 const maxLength = 16_384;
 
 /**
- * Remembers the 401 answers to reads in this process. A read executes nothing, so if a payment gets the same answer, the bank
- * refused its caller, whatever the answer's language. Two answers are the same if they differ only in digits, times and request
- * ids.
+ * Remembers the 401 answers to reads in this process. A read executes nothing, so if a payment gets the same
+ * answer, the bank refused the payment's caller, whatever the answer's language. Two answers are the same if
+ * they differ only in digits, times and request ids.
  */
 export class RefusedReads {
   readonly #shapes = new Set<string>();

@@ -52,7 +52,8 @@ export function readKey(operation: Operation, wanted: Readonly<Record<string, un
     const path = pathOf(operation, wanted as OwnIds<Operation>);
     return operation.body === null ? path : keyOf(path, JSON.stringify(wanted.query));
   } catch {
-    // Only these members of `wanted` are kept: it may be a whole object of the schema, which refers to its list.
+    // Only these members of `wanted` are in the key, because `wanted` may be a whole object of the schema,
+    // which refers to its list.
     const { ids } = templates.get(operation.path) ?? parseTemplate(operation.path);
     return JSON.stringify([operation.id, ids.map(({ own }) => wanted[own]), wanted.query]);
   }

@@ -16,7 +16,7 @@ export const isTransient = (result: HttpResult): boolean =>
     ? result.reason === 'unavailable'
     : gatewayErrors.has(result.status) && !retryAfterOf(result);
 
-/** Limits the number of reads that are sent again. With a share of 0, no read is. */
+/** Limits the retries of reads to a share of all reads. A share of 0 turns retries off. */
 export class RetryBudget {
   readonly #share: number;
   #left: number;
@@ -26,12 +26,11 @@ export class RetryBudget {
     this.#left = share === 0 ? 0 : maxBurst;
   }
 
-  /** Counts the first attempt of a read. */
   noteFirstAttempt(): void {
     this.#left = Math.min(maxBurst, this.#left + this.#share);
   }
 
-  /** Takes a second attempt from the budget. Returns false if none is left. */
+  /** Takes a retry from the budget. Returns false if no retry is left. */
   take(): boolean {
     if (this.#left < 1) return false;
     this.#left--;

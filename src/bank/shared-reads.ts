@@ -45,7 +45,10 @@ export interface ReadLimits {
   readonly operationDeadline?: OperationDeadline | null;
   /** The memory limit of the GraphQL operation (default: unlimited). */
   readonly readBudget?: ReadBudget | null;
-  /** Whether to share no call and skip the cache, so that the reads of a mutation see its writes. */
+  /**
+   * Whether the read makes a call of its own and skips the cache, so that the reads of a mutation see its
+   * writes.
+   */
   readonly unshared?: boolean;
   /**
    * Called with the answer's source, unless the read made a call itself. `ageMs`: the age of a stale answer. Must not
@@ -85,7 +88,7 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set(['BANK_UNAVAILABLE', 'B
 const staleMs = 10 * 60 * 1000;
 /** The memory of a cache entry in addition to its answer, in bytes. */
 const entryBytes = 500;
-/** Answers up to this size are accepted however much memory is in use, in bytes. */
+/** The size in bytes up to which an answer is accepted however much memory is in use. */
 const smallAnswer = 128 * 1024;
 /** The number of readers of one call that are served in one iteration of the event loop. */
 const settledAtOnce = 8;
@@ -213,7 +216,7 @@ export class SharedReads {
     this.#serve(call, result, error);
   }
 
-  /** From now on nobody can share the call. Returns false if a write has ended that already (`endJoining`). */
+  /** Ends the sharing of a call. Returns false if a write has already ended it (`endJoining`). */
   #close(call: Call): boolean {
     const { group, key } = call;
     const open = this.#open.get(group);
@@ -267,7 +270,7 @@ export class SharedReads {
 /** What a reader gets: the answer alone, the answer with its details (ReadResult), or the response of an unshared call. */
 type ResultKind = 'answer' | 'result' | 'response';
 
-/** Waits for a call, at most until its own operation ends. */
+/** Waits for the answer of a call, at most until the reader's own operation ends. */
 export class Reader implements Waiter {
   readonly call: Call;
   readonly caller: Caller;
@@ -317,7 +320,6 @@ export class Reader implements Waiter {
     else this.#resolve(result);
   }
 
-  /** Takes the result of the call. */
   succeed(result: ReadResult): void {
     this.operationDeadline.removeWaiter(this);
     if (this.limits.readBudget?.keep(result.bytes) === false) {
@@ -328,7 +330,6 @@ export class Reader implements Waiter {
     this.#resolve(this.wanted === 'answer' ? result.answer : result);
   }
 
-  /** Takes the error of the call. */
   fail(error: unknown): void {
     this.operationDeadline.removeWaiter(this);
     if (error instanceof BankqlError && unavailableCodes.has(error.code) && this.#serveStale()) return;

@@ -67,7 +67,7 @@ const failures: readonly (readonly [code: RegExp, words: string])[] = [
   [/^ERR_SSL_/, 'the TLS handshake failed'],
 ];
 
-/** Describes a failed TLS handshake, or an error that one caused. Null for any other error. */
+/** Describes a failed TLS handshake, or an error caused by one. Null for any other error. */
 export function describeTlsFailure(error: Error): string | null {
   const code = 'code' in error ? String(error.code) : '';
   const words = failures.find(([pattern]) => pattern.test(code))?.[1] ?? null;

@@ -18,7 +18,7 @@ export interface PaymentError {
   readonly trackId?: string | undefined;
   /** The error's `extensions`, as the server sent them. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** The error of `send`. */
+  /** The error that `send` threw. */
   readonly cause?: unknown;
 }
 
@@ -40,7 +40,7 @@ type Members = Readonly<Record<string, unknown>>;
 export const members = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
-/** An answer of any GraphQL client. */
+/** What the client needs of an answer, whichever GraphQL client gave it. */
 export interface ReadAnswer {
   readonly data: Members;
   /** All errors; those of `userErrors` come first. */

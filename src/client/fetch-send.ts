@@ -10,7 +10,8 @@ export interface GraphQLError {
 }
 
 /**
- * An answer of GraphQL over HTTP. Its data has the types of the document. The server validates the data; `fetchSend` does not.
+ * An answer of GraphQL over HTTP. Its data has the types of the document. `fetchSend` does not validate the
+ * data, because the server does.
  */
 export interface GraphQLResponse<Data> {
   readonly data?: Data | null;

@@ -16,8 +16,8 @@ interface Locks {
 const changes = new Map<string, Promise<unknown>>();
 
 /**
- * The time after which, without locks, a written key is read back, in milliseconds. By then, another tab that also found no
- * key has written its own key, and both tabs use the one that was written last.
+ * Without locks, a written key is read back after this time, in milliseconds. By then, another tab that also
+ * found no key has written its own key, and both tabs use the one that was written last.
  */
 const settleMs = 50;
 

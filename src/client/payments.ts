@@ -115,8 +115,9 @@ export interface Payments {
   /** Returns the state of an intent's payment, and pays nothing; null if no key is stored for it. */
   check(intent: string, waiting?: Waiting): Promise<PaymentOutcome<never> | null>;
   /**
-   * Removes the key: the next `pay` is a new payment. Call it when the person knows how the payment ended and nothing can pay
-   * for the intent any more. If it is called right after `pay`, the second tap of a double tap pays again.
+   * Removes the key, so that the next `pay` is a new payment. Call it when the person has seen the outcome,
+   * and the app can no longer call `pay` with this intent. If it is called right after `pay`, the second tap
+   * of a double tap pays again.
    */
   forget(intent: string): Promise<void>;
 }
@@ -305,7 +306,7 @@ export function createPayments(options: PaymentsOptions): Payments {
         const key = await keys.find(intent);
         if (key === null) return null;
         const { payment = null, errors } = await findPayment(key);
-        // No record proves nothing: the request that was sent may still be on its way.
+        // The absence of a record proves nothing: the request that was sent may still be on its way.
         const state = payment?.state ?? 'UNCONFIRMED';
         return close(intent, { state, idempotencyKey: key, data: null, payment, errors });
       };

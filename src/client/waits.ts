@@ -5,7 +5,7 @@
 const reasonOf = (signal: AbortSignal): unknown =>
   signal.reason ?? Object.assign(new Error('This operation was aborted.'), { name: 'AbortError' });
 
-/** Errors: the signal's reason, or an AbortError, if it was aborted. */
+/** Errors: the signal's reason, or an AbortError, if the signal was aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal);
 }

@@ -25,7 +25,7 @@ export interface Given<O extends CliOptions = CliOptions> {
 }
 
 export interface CliCommand<O extends CliOptions = CliOptions> {
-  /** One line, for the list of commands. */
+  /** The work of the command in one line, for the list of commands. */
   readonly summary: string;
   /** The words of the command, for its usage; undefined if it takes only options. */
   readonly words?: string;
@@ -34,7 +34,7 @@ export interface CliCommand<O extends CliOptions = CliOptions> {
   readonly about: string;
   readonly options: O;
   readonly examples: readonly string[];
-  /** Whether it runs until a signal ends it. */
+  /** Whether the command runs until a signal ends it. */
   readonly isService?: true;
   /** The process's exit code if the command cannot do its work (default: 1). It is 2 for a UsageError. */
   readonly failureCode?: number;
@@ -76,8 +76,8 @@ export interface Service {
   /** SIGTERM: lets requests and payments in progress end. Shape: the exit code; 1 if an outcome of a payment is lost. */
   stop(): Promise<0 | 1>;
   /**
-   * Settles when the service ends without a signal; undefined if it never does.
-   * Errors: StartError.
+   * Settles when the service ends without a signal; undefined for a service that only a signal ends. Errors:
+   * StartError.
    */
   readonly ended?: Promise<void>;
 }
@@ -85,7 +85,7 @@ export interface Service {
 /** The default of `--limit`: the maximum number of payments that are listed, and that are settled at once. */
 export const usualLimit = 100;
 
-/** The command line is invalid. The process ends with 2. */
+/** The command line is invalid. The process ends with the exit code 2. */
 export class UsageError extends StartError {
   override readonly name = 'UsageError';
 }

@@ -151,7 +151,10 @@ function configOf(values: Values, limits: Limits, environment: Environment) {
       url: stateUrlOf(values) ?? 'memory:',
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
-      /** Whether the start creates a missing store: not one that STATE_URL names, because it may have been lost. */
+      /**
+       * Whether the start creates a missing store. It does not create one that STATE_URL names, because that
+       * store may have been lost.
+       */
       create: values.STATE_URL === undefined,
     },
     sandbox: { port: values.SANDBOX_PORT },

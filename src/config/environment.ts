@@ -62,7 +62,7 @@ export function shownValue(name: VariableName, value: string): string {
 
 const quoted = /^(["'`]).*\1$|^[“”„‘’].*[“”‘’]$/su;
 
-/** The remedy for a value that cannot be used; undefined for one that can. */
+/** The remedy for a value that cannot be used; undefined for a valid value. */
 function remedyFor(name: VariableName, text: string): string | undefined {
   if (text.length > 1 && quoted.test(text)) return 'leave out the quotes: they would be a part of it.';
   const [hidden] = /(?!\s)[\p{Cc}\p{Cf}]/u.exec(text) ?? [];

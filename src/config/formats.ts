@@ -191,7 +191,10 @@ export const origins = parsedBy(
     new Set(list.split(/[\s,]+/).flatMap((word) => (word ? [originOf(word)] : []))),
 ).default(new Set());
 
-/** An HTTP address whose parts fit. Line breaks are checked first, because a parser of URLs would drop them. */
+/**
+ * An HTTP address that `fits` accepts. Line breaks are refused first, because a parser of URLs would drop
+ * them.
+ */
 const address = (remedy: string, fits: (url: URL, text: string) => boolean = () => true) =>
   z
     .string()

@@ -3,7 +3,10 @@ import { fileEnding, secretVariables, sections } from './variables.ts';
 
 /** Descriptions of the variables, for `bankql help settings` and bin/print-configuration.ts. */
 
-/** The variables by subject. Shape: the default in words, and the description; both are Markdown. */
+/**
+ * The variables by subject. Shape: for each variable, the default in words and the description; both are
+ * Markdown.
+ */
 export const bySection = Object.entries(sections).map(([title, entries]) => ({
   title,
   entries: Object.entries(entries).map(([name, format]) => ({

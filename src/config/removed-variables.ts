@@ -44,7 +44,10 @@ const remedies: Readonly<Record<string, string>> = {
     'the whole schema is served; the bank refuses what a customer may not do, and PERSISTED_ONLY accepts only documents of an app.',
 };
 
-/** The replacement of an earlier version's setting, or of its `_FILE` variable; null for any other name. */
+/**
+ * The message for a setting that an earlier version had, or for its `_FILE` variable; null for any other
+ * name.
+ */
 export function insteadOf(name: string): string | null {
   const setting = Object.hasOwn(remedies, name) ? name : name.replace(/_FILE$/, '');
   return Object.hasOwn(remedies, setting) ? `this setting was removed: ${remedies[setting]}` : null;

@@ -1,6 +1,9 @@
 /** Decimal numbers as texts, which preserve every digit. */
 
-/** The maximum length of a number that is written without an exponent, in characters: 1e999999999 would have a billion. */
+/**
+ * The maximum length of a number that is written without an exponent, in characters: 1e999999999 would have a
+ * billion of them.
+ */
 export const maxDecimalLength = 1000;
 
 const plain = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;

@@ -108,15 +108,15 @@ function createReader(shape: z.core.$ZodType): Read {
   return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
 }
 
-/** Creates the function for values that do not match the shape as a whole, and not only in one of their members. */
+/** Creates the reader for values that themselves break the shape, and not only in one of their members. */
 function createBrokenReader(shape: z.core.$ZodType): Read {
   const { interpret } = metaOf(shape);
   const { type } = shape._zod.def;
   const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
   return (value, { path, observer }) => {
     const meant = interpret?.(value);
-    // The type is checked here, because zod would need longer to create its own message than this function
-    // for everything else.
+    // The type is checked here, because zod's own message would take longer to create than everything else in
+    // this function.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
     // The contract's own messages begin with "not", which is removed.

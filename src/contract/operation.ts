@@ -29,7 +29,9 @@ export interface Operation {
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null if the operation has none. */
   readonly body: z.ZodObject | null;
-  /** The singular name of its records. Banks that wrap a record or rename a list use this name. */
+  /**
+   * The singular name of the operation's records. Banks that wrap a record or rename a list use this name.
+   */
   readonly resource: string;
   /** The key of the list in an answer; null if the answer is the record itself. */
   readonly envelope: string | null;

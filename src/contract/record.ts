@@ -7,8 +7,9 @@ import type { Interpret } from './interpretations.ts';
  *
  *     swift_bic: text.nullish().describe("The bank's BIC."),
  *
- * `.meta()` adds facts that a zod type cannot express. The rest is derived from the line: the shape of request bodies (`bodyOf`), the
- * fields of the GraphQL type, of its input and of its changes, and the mapping between them and REST (schema/fields.ts).
+ * `.meta()` adds facts that a zod type cannot express. The rest is derived from the field's line: the shape of request bodies (`bodyOf`), the
+ * fields of the GraphQL type, of its input and of its changes, and the mapping between them and REST
+ * (schema/plugin/fields.ts).
  */
 declare module 'zod' {
   interface GlobalMeta extends FieldMeta, RecordMeta, ScalarMeta {

@@ -5,8 +5,8 @@ import type { Path } from './interpretations.ts';
 import { isEmpty, withoutNull } from './record.ts';
 
 /**
- * Finds members of records that the contract does not contain. Such members are not read: if a bank writes `swiftBic`,
- * `swift_bic` is absent.
+ * Finds those members of records that the contract does not contain. They are not read: if a bank writes
+ * `swiftBic`, `swift_bic` is absent.
  */
 
 /** Receives an unknown member. `meant`: the contract's name for it, if it differs only in spelling; otherwise null. */
@@ -78,7 +78,10 @@ function visit(
   }
 }
 
-/** Whether a valid record may have a member in another spelling: a cheap check for every answer, and mostly false. */
+/**
+ * Whether a valid record may have a member in another spelling. This check is cheap, because it is made for
+ * every answer. Its result is nearly always false.
+ */
 export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record: object): boolean {
   for (const name in record) {
     if (known.has(name) || foreign.has(name)) continue;
@@ -98,8 +101,8 @@ export function mayBeMisspelled({ known, foreign, folded, parts }: Names, record
 }
 
 /**
- * Finds members in another spelling: the contract has a member with this name in its own spelling, and the record lacks it.
- * The values would be lost.
+ * Finds members that the contract spells in another way, if the record lacks the member in the contract's
+ * spelling. Their values would be lost.
  * Shape: the first paths, such as `swiftBic` and `location.Latitude`.
  */
 export function otherSpellings(shape: z.ZodObject, record: unknown): readonly string[] {

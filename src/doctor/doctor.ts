@@ -12,7 +12,7 @@ import { counted } from '../errors.ts';
 import { diffWithContract } from './contract-diff.ts';
 import { credentialOptions, type DoctorOptions, type IdOption } from './doctor-options.ts';
 
-/** An operation that changes nothing. Its type prevents the doctor from calling any other. */
+/** An operation that changes nothing. This type prevents the doctor from calling any other operation. */
 type ReadOperation = Operation & { readonly kind: 'read' };
 
 const isRead = (operation: Operation): operation is ReadOperation => operation.kind === 'read';

@@ -15,8 +15,9 @@ interface ValueHolder {
 }
 
 /**
- * The number of values that an operation may hold before they count for the whole process: those of its answer, and those of
- * bank answers that it keeps.
+ * The number of values that an operation may hold before it takes further ones from the budget of the
+ * process, and the least number that it takes at a time. The values are those of its answer, and of bank
+ * answers that it keeps.
  */
 export const valuesAtOnce = 1000;
 
@@ -61,9 +62,15 @@ export const answerTooLong = (bytes: number) =>
 
 /** Counts one operation's use of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
-  /** The number of completed values so far. The executor adds to it, and calls `check` if it exceeds `valuesMark`. */
+  /**
+   * The number of completed values so far. The executor adds to this number, and calls `check` if it exceeds
+   * `valuesMark`.
+   */
   values = 0;
-  /** A lower bound of the answer's JSON so far, in bytes. The executor adds to it, and calls `check` if it exceeds `bytesMark`. */
+  /**
+   * A lower bound of the answer's JSON so far, in bytes. The executor adds to this number, and calls `check`
+   * if it exceeds `bytesMark`.
+   */
   bytes = 0;
   /** The number of values up to which no check is needed. */
   valuesMark = 0;
@@ -74,7 +81,10 @@ export class AnswerBudget {
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
-  /** The number of values that the answer may have before the operation takes more from the process. */
+  /**
+   * The number of values that the answer may have before the operation takes more from the budget of the
+   * process.
+   */
   #room = 0;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
@@ -109,7 +119,10 @@ export class AnswerBudget {
     if (this.values > this.valuesMark || this.bytes > this.bytesMark) this.check();
   }
 
-  /** Called when a mark was passed: takes more values, or ends the operation. Errors: AnswerLimitError. */
+  /**
+   * Called when `valuesMark` or `bytesMark` is exceeded: takes more values, or ends the operation. Errors:
+   * AnswerLimitError.
+   */
   check(): void {
     const { values, bytes } = this.#limits;
     if (this.#exceeded !== null) throw this.#exceeded;
@@ -134,7 +147,10 @@ export class AnswerBudget {
     return this.#exceeded === null;
   }
 
-  /** Takes more of the process's values. The operation ends if its caller may have no more. */
+  /**
+   * Takes values from the budget that all answers of the process share. If the caller may have no more, the
+   * operation ends.
+   */
   #takeRoom(): void {
     const more = Math.ceil(Math.max(this.values - this.#room, valuesAtOnce));
     this.#addRoom(more);

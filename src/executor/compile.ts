@@ -203,7 +203,7 @@ export class ObjectPlan {
   readonly hasEarly: boolean;
   /** The fragments that are delivered later. */
   readonly deferred: readonly DeferredPlan[];
-  /** All fields, including those of the fragments. */
+  /** The plan of all fields, including those of the deferred fragments. */
   readonly whole: ObjectPlan;
 
   constructor(fields: readonly FieldPlan[], deferred: readonly DeferredPlan[] = []) {
@@ -242,7 +242,7 @@ export class ValuePlan {
   readonly abstract: GraphQLAbstractType | null;
   /** The plan of the list's entries. */
   readonly entry: ValuePlan | null;
-  /** Whether a string is complete without coercion. */
+  /** Whether a string from the resolver goes into the answer unchanged: the type is String or ID. */
   readonly isText: boolean;
   /** The plan of `object`, once it has been compiled. */
   objectPlan: ObjectPlan | null = null;

@@ -16,7 +16,10 @@ import { type Data, PendingField, PendingRoot, type PendingValue } from './pendi
 /** The maximum number of pending fragments. The fields of further ones are delivered with their object, as the specification allows. */
 const maxPending = 100;
 
-/** The format of the results: graphql 17's, or the one of 2022, in which each result contains its path. */
+/**
+ * The format of the results: that of graphql 17, or the incremental format of 2022, in which each result
+ * contains its path.
+ */
 export type IncrementalForm = 'v0.2' | '20220824';
 
 /** One of several results, or a part of a result. */
@@ -46,13 +49,15 @@ export async function executeIncrementally(
   return fragments.announceFirst(result) ? fragments : result;
 }
 
-/** A deferred fragment of one object. It is nulled if it has failed as a whole. */
+/** A deferred fragment of one object. Its data is null if the fragment has failed as a whole. */
 export class DeferredFragment extends PendingRoot {
   readonly plan: DeferredPlan;
   readonly source: unknown;
   /** The object to which the fragment belongs. */
   readonly container: PendingValue;
-  /** The object's data in the answer and in outer fragments: the fields of this fragment that are delivered there. */
+  /**
+   * The object's data in the answer and in outer fragments. Some fields of this fragment are delivered there.
+   */
   readonly known: readonly Data[];
   id = '';
   /** The fragment's fields, once it is complete. */
@@ -171,7 +176,7 @@ export class Fragments {
     }
   }
 
-  /** Makes an error the last result. */
+  /** The error becomes the last result. */
   stop(error: GraphQLError): void {
     this.#limit = error;
     this.#changed.resolve();
@@ -206,7 +211,7 @@ export class Fragments {
   #nextResult(): IncrementalResult | null {
     const delivered: DeferredFragment[] = [];
     const pending: DeferredFragment[] = [];
-    // The set grows while fragments are delivered that contain further fragments.
+    // Delivering a fragment may add the fragments inside it to this set.
     for (const fragment of this.#announced) {
       if (fragment.data === null && !fragment.isNulled) continue;
       this.#announced.delete(fragment);

@@ -25,8 +25,8 @@ import {
 import { ignoreRejections, isPromise } from './promises.ts';
 
 /**
- * Executes an operation. Never throws and never rejects. If the answer would be too large, it is only an
- * AnswerLimitError. If it has too many errors, the last error says so (answer-limits.ts). @defer is
+ * Executes an operation. Never throws and never rejects. If the answer would be too large, the result has
+ * only an AnswerLimitError. If it has too many errors, the last error says so (answer-limits.ts). @defer is
  * ignored.
  */
 export function execute(
@@ -43,7 +43,7 @@ export function execute(
 /** Executes a plan. Never throws and never rejects. */
 export function executePlan(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const answer = (data: Data | null): ExecutionResult => {
-    // With deferred fragments, the execution is not over when the first answer is.
+    // With deferred fragments, the execution continues after the first result.
     execution.isOver = execution.fragments === null;
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };

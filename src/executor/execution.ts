@@ -8,7 +8,10 @@ import { type PendingRoot, type PendingValue, Place } from './pending.ts';
 
 /** The limits of an execution, and its caller. Values that arrive later are completed in the caller's slices of time (slices.ts). */
 export interface ExecuteOptions extends SlicedOperation {
-  /** The limits of the answer; afterwards it contains the answer's size (default: no limits). */
+  /**
+   * Counts and limits the answer's values and bytes. The counts can be read after the execution (default: no
+   * limits).
+   */
   readonly budget?: AnswerBudget;
   /** Whether nobody needs the answer any more. A long execution checks this at intervals. */
   isAbandoned?(): boolean;

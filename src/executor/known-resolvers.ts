@@ -43,7 +43,7 @@ export const ofSource = <Source, Value>(resolve: (source: Source) => Value) =>
 export const earlyResolver = <Resolve extends object>(resolve: Resolve): Resolve =>
   made(resolve, { isEarly: true });
 
-/** Gives a resolver the facts about another resolver, which it only calls. */
+/** Copies the facts about another resolver to a resolver that only calls it. */
 export const sameAs = <Resolve extends object>(resolve: Resolve, other: object): Resolve =>
   made(resolve, { ...knownResolver(other) });
 
@@ -70,8 +70,8 @@ export function earlyResultsOf(object: object): EarlyResults | null {
 const lateObjects = new WeakMap<object, Promise<object>>();
 
 /**
- * Keeps the promise of an object that includes its record. Only deferred fields wait for this promise, and report
- * its errors.
+ * Stores the promise of the object with its record, for an object that does not have its record yet. Only
+ * deferred fields wait for this promise and report its errors.
  */
 export function keepLateObject<T extends object>(object: T, late: Promise<object>): T {
   late.catch(() => {});

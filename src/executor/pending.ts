@@ -251,7 +251,7 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
     return null;
   }
 
-  /** Like handleFieldError, when the parent object or list has been started already. */
+  /** Like handleFieldError, for a field whose parent object or list has already been started. */
   fail(raw: unknown): void {
     if (this.execution.isOver) return;
     try {
@@ -347,6 +347,6 @@ export class PendingField implements GraphQLResolveInfo, PreparedSelection {
 
 const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
   promiseAll: (values) => Promise.all(values),
-  /** For promises that a resolver started and does not await: their rejections are ignored. */
+  /** Ignores the rejections of promises that a resolver started and does not await. */
   track: ignoreRejections,
 };

@@ -63,8 +63,8 @@ export interface DeferredNode extends Pick<FieldNode, 'selectionSet'> {
 }
 
 /**
- * The fields that an operation selects on an object, in the order of the answer. Fragments are included. Fields that @skip and
- * @include exclude, and fields that are delivered later, are not.
+ * The fields that an operation selects on an object, including those of fragments, in the order of the
+ * answer. Fields that @skip and @include exclude, and fields that are delivered later, are left out.
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
   return selection.fieldsOf?.(type) ?? collectFields(selection, type);

@@ -42,10 +42,14 @@ async function* resultsOf(
   const { holder, activity } = operation.request;
   let bytes = 0;
   let errorsSoFar = 0;
-  /** The bytes for which memory is reserved, by a lower bound of their number. */
+  /** The memory that is reserved for the JSON so far, in bytes: a lower bound of its length. */
   let reserved = 0;
 
-  /** The JSON of a result. If all that was built so far is long, this result may be, and is serialized in slices. Errors: as toSent. */
+  /**
+   * The JSON of a result. If the answer so far is long, this result may be long too, so it is serialized in
+   * slices.
+   * Errors: as toSent.
+   */
   async function jsonOf(payload: object): Promise<Payload['json']> {
     if (!isLong(budget)) return JSON.stringify(payload);
     const added = budget.bytes - reserved;

@@ -60,7 +60,7 @@ export function parseWithin(text: string, limits: DocumentLimits): DocumentNode 
   }
 }
 
-/** Errors: GraphQLError where an operation of the document is too large. */
+/** Errors: GraphQLError if an operation of the document is too large. */
 function checkSize(document: DocumentNode, limits: DocumentLimits): void {
   for (const size of measureOperations(document)) {
     if (size.aliasLength > maxAliasLength)

@@ -75,7 +75,10 @@ export class ParsedDocument {
     return violations;
   }
 
-  /** The operation with this name, or the only one. Errors: BAD_USER_INPUT without such an operation, or with several and no name. */
+  /**
+   * The operation with this name, or the only one. Errors: BAD_USER_INPUT if there is no such operation, or
+   * if there are several and no name.
+   */
   find(name: string | null | undefined): ExecutableOperation {
     const node = getOperationAST(this.node, name);
     if (!node)
@@ -105,7 +108,7 @@ export class Documents {
   readonly #options: DocumentCacheOptions;
   readonly #stats: DocumentCacheStats;
   readonly #validate: ReturnType<typeof createValidation>;
-  /** Each document, or why it cannot be parsed. */
+  /** By the document's text: the parsed document, or the error if the text cannot be parsed. */
   readonly #cache: LRUCache<string, ParsedDocument | GraphQLError>;
   readonly #pinned = new Map<string, ParsedDocument>();
   readonly #parsed = new WeakMap<DocumentNode, ParsedDocument>();
@@ -166,7 +169,10 @@ const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
   coerced: Object.freeze({}),
 });
 
-/** Whether a document may have @defer. It is no error if this is only in a string or a comment: it costs time. */
+/**
+ * Whether a document may have @defer. A text that has it only in a string or a comment counts too, which
+ * costs time but is no error.
+ */
 const mayUseIncremental = (text: string): boolean => /@\s*defer\b/.test(text);
 
 /** The maximum length of an operation's name in the log, metrics and traces: clients may choose longer names. */
@@ -247,12 +253,12 @@ export class ExecutableOperation {
 }
 
 /**
- * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The text of the rounded
- * number is another id: a payment would go to another account.
- * Shape: the path to it; null if there is none.
+ * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The
+ * text of the rounded number is another id: a payment would go to another account.
+ * Shape: the path to the number; null if there is none.
  */
 function roundedText(raw: unknown, coerced: unknown): string[] | null {
-  // A type of lists also takes its only entry.
+  // A variable of a list type may be given as a single entry.
   if (Array.isArray(coerced) && !Array.isArray(raw)) return roundedText(raw, coerced[0]);
   if (typeof raw === 'number') return typeof coerced === 'string' && !Number.isSafeInteger(raw) ? [] : null;
   if (typeof raw !== 'object' || typeof coerced !== 'object' || raw === null || coerced === null) return null;

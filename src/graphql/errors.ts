@@ -40,8 +40,8 @@ type ShownError = Pick<GraphQLError, 'message' | 'extensions'> &
   Partial<Pick<GraphQLError, 'locations' | 'path'>>;
 
 /**
- * An error as the client sees it, without the extensions that are not for it: `http` (for the handler) and `isGivenUp` (for metrics).
- * All errors of all answers pass here.
+ * An error as the client sees it, without the extensions that are not for the client: `http` (for the
+ * handler) and `isGivenUp` (for metrics). All errors of all answers pass here.
  */
 export function shownError({ message, locations, path, extensions: details }: ShownError) {
   const { http: _, isGivenUp: _isGivenUp, ...extensions } = details;

@@ -18,7 +18,7 @@ export interface RecordedCall extends Omit<CallOutcome, 'source'> {
   /** The REST operation's id in the contract. */
   readonly operation: string;
   readonly method: Operation['method'];
-  /** The path of the specification, with its parameters: ids are private. */
+  /** The path as in the specification, with parameters in place of ids, because ids are private. */
   readonly url: string;
   /**
    * Where the answer came from:
@@ -43,7 +43,7 @@ type Outcome = Pick<RecordedCall, keyof CallOutcome>;
 
 const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as const;
 
-/** The most calls that are listed; further ones are only counted. */
+/** The maximum number of listed calls; further calls are only counted. */
 const maxShown = 1000;
 
 /** Records the calls of one operation, for a request that asks for them. */
@@ -126,7 +126,7 @@ function createRecorder() {
         }
       },
     }),
-    /** For `extensions.explain`: the calls in the order in which they began. */
+    /** The value of `extensions.explain`: the calls in the order in which they began. */
     get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
       const calls = recorded.map(({ call, key }) => ({
         ...call,
@@ -138,8 +138,8 @@ function createRecorder() {
 }
 
 /**
- * The outcome of a payment that failed. The request that sent it and later requests with its key get the same error. They
- * differ only in `earlier`, the payment's record as it was when the request began.
+ * The outcome of a payment that failed. The request that sent it and later requests with its key get the same
+ * error. Only `earlier` distinguishes them: the payment's record as it was when the request began.
  */
 function failedPayment(error: unknown, earlier: PaymentRecord | null): Outcome {
   if (!(error instanceof BankqlError)) return { ...nothingKnown, source: 'unknown', code: 'INTERNAL' };

@@ -107,7 +107,8 @@ function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';
   const { code, status } = error.extensions;
   if (statesByCode[code] !== undefined) return statesByCode[code];
-  // Without a status, it was bankql that refused this request; an earlier one may have paid.
+  // If the error has no status of the bank, bankql itself refused this request; an earlier request may have
+  // paid.
   if (status === undefined) return undefined;
   // If a gateway refused the payment, no record is kept.
   return code === 'RATE_LIMITED' ? 'NOT_SENT' : 'REJECTED';

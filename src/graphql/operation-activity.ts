@@ -105,7 +105,7 @@ export class OperationActivity implements ReadUsage {
   streamed(status: number, { bytes, errors, hasData }: Payload): void {
     this.status = status;
     this.bytes += bytes;
-    // Once data was sent, a later error does not take it away.
+    // Data that was sent counts, even if a later result has only errors.
     this.#hasData ||= hasData;
     this.#conclude([...this.codes, ...codesOf(errors), ...this.#codesInData.splice(0)], this.#hasData);
   }

@@ -170,8 +170,9 @@ export class OperationContext
   }
 
   /**
-   * Whether HTTP caches may keep the answer: the operation has read only public data, and has written nothing. With plugins they
-   * may not: what a plugin shows or refuses may depend on anything, such as a cookie.
+   * Whether HTTP caches may keep the answer: the operation has read only public data, and has written
+   * nothing. With plugins, no cache may keep it: what a plugin shows or refuses may depend on anything, such
+   * as a cookie.
    */
   get isCacheable(): boolean {
     if (this.#services.plugins?.length) return false;

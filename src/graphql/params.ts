@@ -3,7 +3,10 @@ import { BankqlError } from '../errors.ts';
 import { RequestError } from './errors.ts';
 import { type PersistedDocuments, plainId } from './persisted-documents.ts';
 
-/** Documents that requests may name by an id, and whether they must. `log`: documents without an id are accepted and logged. */
+/**
+ * Documents that requests may name by an id, and whether requests must use an id. `log`: documents without an
+ * id are accepted and logged.
+ */
 export interface Persisted {
   readonly documents: Pick<PersistedDocuments, 'texts' | 'parsed'>;
   readonly only: boolean | 'log';

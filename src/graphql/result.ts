@@ -50,7 +50,7 @@ export class BoundedResult implements ExecutionResult {
     return this.#options.isCacheable === true && this.errors === undefined && this.extensions === undefined;
   }
 
-  /** Whether JSON of this length is short enough. */
+  /** Whether JSON of this length, in bytes, is within the limit. */
   fits(bytes: number): boolean {
     return bytes <= this.#options.maxBytes;
   }
@@ -103,7 +103,8 @@ export function boundedResult(
 async function serialize(result: ExecutionResult, operation: OperationContext): Promise<ExecutionResult> {
   if (!slices.hasTime) await slices.wait(operation);
   if (operation.isAbandoned()) return { data: null };
-  // If there is no memory for the JSON, it is not created: that would slow other requests, and it could not be sent.
+  // If there is no memory for the JSON, it is not created: its creation would slow other requests, and it
+  // could not be sent.
   if (!operation.takeJson()) return operation.withoutData(tooMuchBuilt());
   try {
     const dataJson = await jsonInSlices(result.data, operation.maxBytes, operation);

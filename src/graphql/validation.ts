@@ -25,7 +25,7 @@ import { RequestError, truncate } from './errors.ts';
 
 /** The rules that apply to every document in addition to the schema; the same for every caller, since results are cached. */
 export interface DocumentRules {
-  /** By default, the schema that schema.graphql shows. */
+  /** The schema of the documents; by default the one that schema.graphql shows. */
   readonly schema?: GraphQLSchema;
   readonly documentLimits: DocumentLimits;
   /** Whether introspection is allowed; if not, errors do not suggest names of the schema. */
@@ -133,8 +133,8 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
 }
 
 /**
- * When a field is delivered: always with the first result; with it unless a condition excludes the field; or perhaps later
- * (@defer).
+ * When a field is delivered. `first`: always, with the first result. `conditional`: with the first result,
+ * unless a condition excludes the field. `later`: perhaps later (@defer).
  */
 type Delivery = 'first' | 'conditional' | 'later';
 

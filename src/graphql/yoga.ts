@@ -27,7 +27,7 @@ export interface YogaOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly defaults: Defaults;
-  /** By default, the schema that schema.graphql shows. */
+  /** The schema that is served; by default the one that schema.graphql shows. */
   readonly schema?: GraphQLSchema;
   readonly limits: OperationLimits;
   readonly answerLimits: AnswerLimits;
@@ -127,7 +127,8 @@ export function createBankqlYoga(options: YogaOptions) {
     batching: false,
     multipart: false,
     maxRequestBodySize: false,
-    // yoga's own cache is off: that of documents.ts also keeps refusals and plans, and bounds the memory of them all.
+    // yoga's own cache is off, because the cache of documents.ts also keeps refusals and plans, and bounds
+    // the memory of all.
     parserAndValidationCache: false,
     logging: false,
     maskedErrors: { errorMessage: internalError().message, isDev: false, maskError: mask },

@@ -89,13 +89,13 @@ type StreamType = 'text/event-stream' | 'multipart/mixed';
 export interface IncrementalStream {
   readonly type: StreamType;
   readonly form: IncrementalForm;
-  /** The parameter with which the client requested the form; the answer repeats it. */
+  /** The parameter with which the client requested the format; the answer repeats it. */
   readonly spec: string;
 }
 
 /**
- * The format in which a client accepts the results of @defer, by its `Accept`; null if it accepts only one result. A client that
- * names no form, such as urql, gets the form of 2022.
+ * The format in which a client accepts the results of @defer, by its `Accept`; null if it accepts only one
+ * result. A client that names no format, such as urql, gets the incremental format of 2022.
  */
 function incrementalStreamOf(accept: string): IncrementalStream | null {
   if (!/event-stream|multipart/i.test(accept)) return null;
@@ -110,7 +110,10 @@ function incrementalStreamOf(accept: string): IncrementalStream | null {
 
 const old = { spec: 'deferSpec=20220824', form: '20220824' } as const;
 
-/** The parameters that name a form. Two of them name the form v0.2, which is commit 3283f8a of the specification. */
+/**
+ * The parameters that name a format. Two of them name the format v0.2, which is commit 3283f8a of the
+ * specification.
+ */
 const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
   { spec: 'incrementalSpec=v0.2', form: 'v0.2' },
   { spec: 'incrementalDeliverySpec=3283f8a', form: 'v0.2' },
@@ -118,8 +121,8 @@ const namedForms: readonly Omit<IncrementalStream, 'type'>[] = [
 ];
 
 /**
- * The form that the parameters of a media range name. By default, the form of 2022; null if they name only forms that bankql
- * does not have.
+ * The format that the parameters of a media range name. By default, the incremental format of 2022; null if
+ * they name only formats that bankql does not have.
  */
 function namedForm(parameters: MIMEType['params']): Omit<IncrementalStream, 'type'> | null {
   let isNamed = false;

@@ -69,7 +69,6 @@ class ArrivingBody {
     this.#holder = holder;
   }
 
-  /** The bytes that have arrived. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#size);
   }

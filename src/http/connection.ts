@@ -38,7 +38,10 @@ export interface Shared {
   endsIdle: boolean;
 }
 
-/** A client's connection. Its requests are handled as they come, and Node sends their answers in that order. */
+/**
+ * A client's connection. Its requests are handled as they come, and Node sends the answers in the order of
+ * the requests.
+ */
 export class Connection {
   readonly capacity: Capacity;
   /** The network address of the client, or its IPv6 network (peerOf). */
@@ -181,7 +184,10 @@ const sizeOf = (chunk: unknown, encoding?: unknown): number => {
 export class ConnectionAwareResponse extends ServerResponse {
   /** The resources that the request holds; null if the connection was closed before the request arrived. */
   holder: RequestHolder | null = null;
-  /** Whether the client waits for 100 (Continue) before it sends the body. If its headers are refused, it sends none. */
+  /**
+   * Whether the client waits for 100 (Continue) before it sends the body. If its headers are refused, it
+   * sends no body.
+   */
   awaitsContinue = false;
   /** The client's connection; null once it is closed. */
   #connection: Connection | null = null;

@@ -42,8 +42,8 @@ export interface Exchange {
 }
 
 /**
- * The common headers and an answer's own. An own header replaces the common one of the same name, except `Vary`, which may
- * occur twice.
+ * The common headers and the answer's own. A header of the answer replaces the common one of the same name,
+ * except `Vary`, which may occur twice.
  */
 export function withCommon(headers: readonly string[], common: readonly string[]): string[] {
   // Nearly all answers have a single header, their Content-Type, which is never a common one.
@@ -62,7 +62,8 @@ export class NodeExchange implements Exchange {
     this.request = request;
     this.holder = holder;
     this.#response = response;
-    // Only the body of a POST is read. Any other is dropped as it arrives: Node would keep its chunks until the answer is sent.
+    // Only the body of a POST is read. Any other body is dropped as it arrives, because Node would keep its
+    // chunks until the answer is sent.
     if (request.method !== 'POST') request.resume();
   }
 

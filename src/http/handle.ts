@@ -51,7 +51,7 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
   readonly authenticate: Authenticate;
-  /** Serves the tools for agents; null (the default): there are none. */
+  /** Serves the tools for agents; null (the default) if there are none. */
   readonly tools?: ToolsEndpoint | null | undefined;
   readonly logger: Logger;
   /** Whether the process is about to stop: /ready then answers 503, so that it gets no further requests (default: never). */

@@ -44,8 +44,8 @@ export function queryOf(target: string) {
   const text = start === -1 ? '' : beforeFragment.slice(start + 1);
   if (!isUtf8(text)) throw badUserInput('The query of the URL is not UTF-8.');
   const query = new URLSearchParams(text);
-  // These are copies: documents and callers' names outlive the request, and would otherwise keep its whole
-  // URL in memory.
+  // The texts are copied: documents and callers' names outlive the request, and would otherwise keep its
+  // whole URL in memory.
   return { getAll: (name: string): readonly string[] => query.getAll(name).map(ownCopy) };
 }
 
@@ -63,18 +63,17 @@ function isUtf8(text: string): boolean {
   }
 }
 
-/** A page, or a file of GraphiQL's. */
+/** A page that bankql serves beside GraphQL, or a file of GraphiQL's page. */
 export type Page = 'graphiql' | '/health' | '/ready' | 'resource metadata' | GraphiQLFile;
 /** The kind of a request, by its target; null if bankql does not serve it. */
 export type Place = 'operation' | 'tools' | Page | null;
 
 export interface GraphiQLFile {
-  /** The hash of all files. */
+  /** The hash of all files of GraphiQL's page, which is a part of their paths. */
   readonly version: string;
   readonly name: string;
 }
 
-/** The path of the tools for agents. */
 const toolsPath = '/mcp';
 
 /** What the server offers beside GraphQL. */
@@ -97,7 +96,8 @@ export function requestedPlace(
 ): Place {
   const own = pathOf(url);
   const canShow = served.graphiql && (method === 'GET' || method === 'HEAD');
-  // Below this path, clients look for metadata. Such a path may end with the path of the tools, but is another path.
+  // Clients look for metadata below this path. A path of metadata may end with the path of the tools, but
+  // does not lead to the tools.
   if (own.startsWith('/.well-known/')) return own === served.metadata ? 'resource metadata' : null;
   if (served.tools && isAt(own, originalUrl, toolsPath)) return 'tools';
   const isGraphQL = isAt(own, originalUrl, path) || (Boolean(baseUrl) && own === '');

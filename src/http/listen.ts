@@ -21,8 +21,8 @@ const backlog = 4096;
 /** The time that a client may take to send its headers or its body, in milliseconds. */
 const usualSlowestRequestMs = 10_000;
 /**
- * The time for which an idle connection is kept, in milliseconds. It is longer than that of load balancers, so that they close
- * connections, and not bankql.
+ * The time for which an idle connection is kept, in milliseconds. Load balancers keep one for less time, so
+ * that a load balancer closes the connection, and not bankql.
  */
 const keepAliveMs = 65_000;
 /** The longest time for which a stopping process waits for a client that takes its answer slowly, in milliseconds. */
@@ -54,7 +54,8 @@ function describeUnreadable({ code = '', rawPacket }: ParserError): Unreadable |
   const status = statuses[code] ?? 400;
   // There is nobody to answer if the connection ended within a request, or failed.
   if (status === 400 && (!code.startsWith('HPE_') || code === 'HPE_INVALID_EOF_STATE')) return null;
-  // The origin is searched in the bytes that arrived last, because Node keeps no header of an unreadable request.
+  // The origin is looked for in the bytes that arrived last, because Node keeps no header of an unreadable
+  // request.
   const origin = /^origin:[ \t]*([^\s]+)[ \t]*$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
   return { status, reason: code, origin };
 }
@@ -124,8 +125,8 @@ export async function listen(
     },
     receive,
   );
-  // By default, Node drops or refuses headers beyond the thousandth, so a credential that is sent twice could look like one. The
-  // size of the head already bounds their number.
+  // By default, Node drops or refuses headers beyond the thousandth, so bankql could miss that a credential
+  // is sent twice. The size of the head already bounds the number of headers.
   server.maxHeadersCount = 0;
   // Without this listener, Node sends the status 100 before the headers are checked.
   server.on('checkContinue', (request: IncomingMessage, response: ConnectionAwareResponse) => {

@@ -123,7 +123,7 @@ function findRefusal(
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
   const { 'content-type': type = '', 'content-encoding': encodings } = headers;
-  // This is fast for nearly all clients, which send exactly this type and no encoding.
+  // A shortcut for nearly all clients, which send exactly this type and no encoding.
   if (type === 'application/json' && encodings === undefined) return null;
   const problem = typeProblem(type) ?? encodingProblem(encodings);
   return problem === null ? null : { status: 415, message: problem };

@@ -80,7 +80,10 @@ export async function serve(options: ServerOptions) {
     node: mount.node,
     held,
     replaceDocuments,
-    /** Serves no new requests, and waits until the work for those under way has ended, also for clients that have left. */
+    /**
+     * Serves no new requests, and waits until the work for those under way has ended, even if their clients
+     * have left.
+     */
     async close({ isReplaced = false }: ServerCloseOptions = {}): Promise<void> {
       isLeaving = !isReplaced;
       // From now on, answers end their connections, so that no client sends further requests on them.

@@ -7,10 +7,13 @@ import type { GraphQLHttpResponse } from './respond.ts';
 interface Framing {
   readonly contentType: string;
   readonly start: string;
-  /** What stands before and after a result of this length, in bytes. */
+  /** The texts before and after a result of this length, in bytes. */
   around(bytes: number): readonly [before: string, after: string];
   readonly end: string;
-  /** Bytes to send while no result is ready, so that no proxy closes the connection; null if none are sent. */
+  /**
+   * Bytes to send while no result is ready, so that no proxy closes the connection; null if nothing is sent
+   * meanwhile.
+   */
   readonly ping: string | null;
 }
 

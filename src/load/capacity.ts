@@ -127,7 +127,7 @@ export class Capacity implements Held {
     this.#onShed = onShed;
   }
 
-  /** Counts a request for this caller from now on. What it used before is released. */
+  /** Counts a request for this caller from now on. What the request used before is released. */
   assign(holder: Holder, caller: Caller): void {
     this.leave(holder);
     caller.holders++;

@@ -79,7 +79,8 @@ const table = {
   ),
   // A phone in a tunnel is online again within this time. An answer that waits longer only uses memory.
   unreadMs: milliseconds(30_000, 'how long a client may read nothing of its answer'),
-  // A request uses up to a megabyte while it runs. More than 256 at a time would only wait for each other.
+  // A request uses up to a megabyte while it runs. More than 256 requests at a time would only wait for each
+  // other.
   requests: perHeap(1, megabyte, 256, 'requests in progress; the workers share this limit'),
   // A backend that forwards the requests of many users without their identity still gets a quarter.
   requestsPerCaller: count(64, 'requests in progress of one caller'),

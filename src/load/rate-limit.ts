@@ -42,8 +42,9 @@ export function createRateLimiter(
 
   return {
     /**
-     * Takes one REST call from the caller's budget. If the primary does not answer in time, a worker counts the call itself.
-     * Shape:  the seconds until a call is allowed; 0 if this call is.
+     * Takes one REST call from the caller's budget. If the primary does not answer in time, a worker counts
+     * the call itself.
+     * Shape:  the seconds until a call is allowed; 0 if this call is allowed.
      */
     async take({ hash }: Pick<Caller, 'hash'>): Promise<number> {
       known.set(hash, true);

@@ -101,7 +101,9 @@ const reads = Object.values<Operation>(operations)
 class OperationLoaders {
   readonly session: LoaderSession;
   readonly isForUpdate: boolean;
-  /** The answers by key. In DataLoader's own cache, each hit would wait for a batch. */
+  /**
+   * The answers by key. DataLoader's own cache is not used, because each hit in it would wait for a batch.
+   */
   readonly known = new Map<string, Promise<unknown>>();
   // DataLoader resolves each key with the promise of its read, so no read waits for another. Its types do not express this.
   readonly batches = new DataLoader<WantedRead, unknown>(
@@ -125,7 +127,10 @@ class OperationLoaders {
     this.isForUpdate = isForUpdate;
   }
 
-  /** Makes a read that was admitted; never throws. Errors: those of SharedReads.read and BankClient.prepare. */
+  /**
+   * Makes an admitted read. Never throws: errors reject the promise.
+   * Errors: those of SharedReads.read and BankClient.prepare.
+   */
   #read({ operation, wanted, key }: WantedRead): Promise<unknown> {
     const { session } = this;
     const { bank, credentials, observer } = session;

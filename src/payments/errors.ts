@@ -21,7 +21,7 @@ const damagedRetryAfter = 60;
 /** What is known about a payment of unknown outcome, as sentences that stay true. */
 export const unknownBecause = {
   noAnswer: 'The payment may have reached the bank, and no answer to it could be read.',
-  /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
+  /** The bank answered. `isAccepted`: the bank has the payment, such as after a 202. */
   answer: (status: number, isAccepted: boolean) =>
     isAccepted
       ? 'The bank accepted the payment, and has not said that it was executed.'
@@ -56,7 +56,7 @@ export const statedFailure = (
     { operation, trackId, idempotencyKey, status },
   );
 
-/** Why a payment is REJECTED. One that an operator settled has neither a code nor a message. */
+/** Why a payment is REJECTED. If an operator settled the payment, there is neither a code nor a message. */
 export const rejectionOf = ({
   operation,
   code,
@@ -153,7 +153,7 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
  */
 export function keyIsFree(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable: _, trackId: _trackId, ...known } = error.extensions;
-  // This adds a full stop, which a bank's text may lack.
+  // Adds a full stop, which a bank's text may lack.
   const said = error.message.replace(/(?<![.!?])$/, '.');
   const message = `${said} Nothing was executed: the same idempotency key may be used again.`;
   return new BankqlError(code, message, { ...known, idempotencyKey }, { cause: error });

@@ -85,11 +85,11 @@ export const paymentRecord = z.object({
   message: z.string().nullable(),
   /** The bank's text for the operator, shortened and without credentials; null if the bank gave none. */
   bankText: z.string().nullable(),
-  /** The person who settled an UNKNOWN record, and the reason; null if nobody did. */
+  /** The person who settled an UNKNOWN record, and the reason; null if nobody has settled it. */
   settledBy: z.string().nullable(),
   /** The X-Request-Id of the request that sent the payment; null if it had no such id. */
   requestId: z.string().nullable(),
-  /** The process that sent it, by its host and process id; null if unknown. */
+  /** The process that sent the payment, by its host and process id; null if unknown. */
   replica: z.string().nullable(),
   /** Every change of the state, oldest first. The store appends to it. */
   history: z.array(paymentEvent).readonly(),

@@ -1,13 +1,13 @@
 import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './payment-record.ts';
 
 /**
- * The payment protocol: what an event does to the record of an idempotency key. Pure functions, which stores, the service
- * and the tests of all interleavings use; docs/architecture.md draws it.
+ * The payment protocol: what an event does to the record of an idempotency key. Its functions are pure: stores, the
+ * service and the tests of all interleavings use them. docs/architecture.md draws the protocol.
  *
  * Two rules keep a payment from being sent twice:
  * - The request is sent only by the attempt whose record was stored, and only while its lease lasts.
  * - A key becomes free only from PENDING. Before a process tells a client that an outcome is unknown, it writes this to the
- *   record. From then on, late proof that nothing was sent makes the payment REJECTED, and not the key free.
+ *   record. From then on, late proof that nothing was sent makes the payment REJECTED; the key stays in use.
  */
 
 /** A record, and whether the attempt that began it may still write its outcome. */
@@ -62,7 +62,8 @@ export const recordLost = {
 } as const;
 
 /**
- * The outcome of an attempt that executed nothing, but of which a client may have been told that it may have been sent.
+ * The outcome of an attempt that executed nothing, although a client may have been told that the payment may
+ * have been sent.
  */
 const executedNothing = {
   state: 'REJECTED',

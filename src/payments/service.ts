@@ -225,8 +225,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
 
     /**
-     * Refuses to send a payment too late. While this process was suspended, others may have assumed that it is dead, and told
-     * the client that the payment may have been sent. The client may then have paid in another way. Errors: BegunTooLate.
+     * Refuses to send a payment too late. While this process was suspended, other processes may have assumed
+     * that it is dead, and told the client that the payment may have been sent. The client may then have paid
+     * in another way. Errors: BegunTooLate.
      */
     const beforeStart = () => {
       // The longer of the times by two clocks, because one of them may have been set back or stood still.
@@ -335,7 +336,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       const asked = store.find(recordId(payer, idempotencyKey)).then((record) => {
         if (record !== null && isUnreadable(record)) throw recordDamaged(record);
         const found = own(payer, record);
-        // This throws, because null would mean that nothing was paid under this key.
+        // An error is thrown, because null would mean that nothing was paid under this key.
         if (found === null && record !== null)
           throw isFromLog(record)
             ? foundInLog(record, idempotencyKey)

@@ -6,7 +6,7 @@ import { found } from './request-checks.ts';
 const pairs = (values: Readonly<Record<string, string | undefined>>) =>
   Object.entries(values).map(([key, string]) => ({ key, string }));
 
-/** The customers by id, which is also the login. Each customer lacks other optional members. */
+/** The customers by id, which is also the login. Each customer lacks different optional members. */
 export const seededCustomers: Readonly<Record<string, Customer>> = {
   alice: {
     ...{ bank_id: [bankId], customer_number: '100001', legal_name: 'Αλίκη Παπαδοπούλου' },

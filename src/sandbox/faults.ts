@@ -19,7 +19,6 @@ function operationIds(): OperationId[] {
   return Object.values(operations).map(({ id }) => id);
 }
 
-/** The answer to a call. */
 export interface Answer {
   readonly status: number;
   readonly json: string;

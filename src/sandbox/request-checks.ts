@@ -36,8 +36,10 @@ export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSea
 }
 
 /**
- * Identifies the caller by the auth headers, if the operation takes them. Every customer may call, and the staff.
- * Shape:  the caller's customer id or the staff's; null if the operation takes no auth headers, or they are optional and missing.
+ * Identifies the caller by the auth headers, if the operation takes them. The callers are the customers and
+ * the staff.
+ * Shape:  the id of the customer or of the staff; null if the operation takes no auth headers, or they are
+ * optional and missing.
  * Errors: HttpError 403 if required headers are missing, or the bank knows nobody of that name.
  */
 export function callerOf(

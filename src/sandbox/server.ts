@@ -166,7 +166,7 @@ export async function startSandbox({ port, now: fixed }: SandboxOptions): Promis
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= server[Symbol.asyncDispose]();
-    // This ends the idle connections of clients' pools, which would keep the server alive.
+    // Otherwise, the idle connections of clients' pools would keep the server alive.
     server.closeAllConnections();
     return closed;
   };

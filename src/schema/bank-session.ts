@@ -34,7 +34,7 @@ interface BankSessionOptions {
   readonly limits: OperationLimits;
   /** The deadline of the reads, in milliseconds of performance.now(). */
   readonly endsAt: number;
-  /** Ends the reads when it is aborted. */
+  /** If this signal is aborted, the reads end. */
   readonly signal: AbortSignal | undefined;
   /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
@@ -56,7 +56,7 @@ export class BankSession implements LoaderSession {
   readonly operationDeadline: OperationDeadline;
   readonly readBudget: ReadBudget | null;
   readonly observer: CallObserver | null;
-  /** After a write, reads are not shared any more. */
+  /** Whether reads are unshared, because the operation has written. */
   unshared = false;
   readonly #limits: OperationLimits;
   readonly #usage: ReadUsage | undefined;

@@ -29,8 +29,8 @@ export const builder = new SchemaBuilder<{
     cursorType: 'String',
     edgesFieldOptions: { nullable: { list: false, items: false } },
     clientMutationId: 'omit',
-    // Types that the Relay specification defines have no descriptions. The argument `input` has none either, because its
-    // type explains it.
+    // The fields of `PageInfo` and of edges have no descriptions, because the Relay specification defines
+    // them. The argument `input` has none, because its type explains it.
     pageInfoTypeOptions: { description: 'Information about a page of a connection.' },
     defaultEdgeTypeOptions: { description: 'An entry and its place in a list.' },
   },

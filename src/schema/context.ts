@@ -23,7 +23,7 @@ export interface Context extends ReadContext, Pick<ReadBudget, 'keep'> {
   noteFailure(code: ErrorCode): void;
 }
 
-/** What reads need of the context. */
+/** The part of the context that reads need. */
 export interface ReadContext {
   readonly session: Pick<BankSession, 'loaders' | 'noteDrift'>;
   /** Runs the operation's filters, sorts and searches of lists. */

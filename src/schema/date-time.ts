@@ -1,4 +1,7 @@
-/** A date, a time, an offset from UTC, and tags in brackets. RFC 9557 forbids to ignore a tag that begins with `!`. */
+/**
+ * A date, a time, an offset from UTC, and tags in brackets. RFC 9557 does not allow a tag that begins with
+ * `!` to be ignored.
+ */
 const dateTime =
   /^(\d{4})-(\d\d)-(\d\d)(?:(Z|[+-]\d\d:\d\d)|[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:\s?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)(?:\[[^![\]]+\])*)?)?$/i;
 

@@ -67,8 +67,8 @@ function collect(
     return (transactionIdsOf(request) ?? []).map((transactionId) => ({ transactionId, at }));
   });
   const lastFirst = named.toReversed();
-  // If several entries have the same id, one of the caller's payments is used; if none of them is a payment, the first
-  // request.
+  // If several entries have the same id, one of the caller's payments is used, or, if none of them is a
+  // payment, the first request.
   const known = new Map([...lastFirst, ...paid].map((entry) => [entry.transactionId, entry]));
   const timeOf = ({ at }: KnownTransaction) => at ?? -Infinity;
   // An unknown time is NaN, which is neither before nor after any time.

@@ -9,14 +9,15 @@ interface ListWorkOptions extends SlicedOperation {
 const sources = new WeakMap<object, object>();
 
 /**
- * The bank's list from which a list was selected. Whether an id or the content identifies an entry depends on this list, in
- * both.
+ * The bank's list from which a list was selected. It decides, for both lists, whether an entry's id or its
+ * content identifies the entry.
  */
 export const sourceOf = <Item>(list: readonly Item[]) => (sources.get(list) ?? list) as readonly Item[];
 
 /**
- * Work over whole lists that adds few values to the answer: filters, sorts, searches. Each work is done once in an operation
- * for the same list and name, in slices of time (slices.ts), and charged to the operation's budget by the number of entries.
+ * Work over whole lists that adds few values to the answer: filters, sorts, searches. An operation does the
+ * work for one list and name only once, in slices of time (slices.ts). The work is charged to the operation's
+ * budget by the number of entries.
  */
 export class ListWork {
   readonly #operation: ListWorkOptions;

@@ -4,8 +4,8 @@ import { restId } from './plugin/global-id.ts';
 import { toBody } from './request-body.ts';
 
 /**
- * The account to pay. An app passes a `Payee` back unchanged as a `PayeeInput`. It chooses nothing, because a wrong choice
- * would pay somebody else.
+ * The account to pay. An app passes a `Payee` back unchanged as a `PayeeInput`, so that the app chooses
+ * nothing: a wrong choice would pay somebody else.
  */
 
 const accountIdDescription = "The account's id at its bank.";

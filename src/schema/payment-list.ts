@@ -118,7 +118,8 @@ export const searchPayments = (
   context: Context,
 ): Promise<readonly PaymentRecord[]> =>
   context.lists.shared(context.payments, JSON.stringify(['payments', query, limit]), () =>
-    // The wait for a slice of time is before the search: after it, waiting records would fill the memory.
+    // Waits for a slice of time before the search, because records that wait for a slice after it would fill
+    // the memory.
     context.lists.run(1, () =>
       context.payments.search(context.credentials, {
         newestFirst: true,

@@ -19,7 +19,7 @@ import { TransactionRequest } from './transaction-request.ts';
 
 /** The mutations that make payments, one for each of the bank's two operations. A payment that fails is data: see `payloadOf`. */
 
-/** The fields that both inputs have. */
+/** The fields that the inputs of both mutations have. */
 const paymentFields = (t: InputFields) => ({
   bankId: t.id({ description: bankIdDescription }),
   accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
@@ -74,7 +74,7 @@ function transferOf(input: MakeTransactionInput, defaults: Defaults) {
   return { ids: { bankId, accountId, viewId: defaults.viewId }, body };
 }
 
-/** The ids and the body with which the bank is asked for a transaction. Errors: BAD_USER_INPUT. */
+/** The ids and the body of a transaction request. Errors: BAD_USER_INPUT. */
 function requestOf(input: TransactionRequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),

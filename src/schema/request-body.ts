@@ -47,7 +47,10 @@ function restValue(field: Field, value: unknown, name: string, isChange: boolean
   return value;
 }
 
-/** The text for a list. Errors: BAD_USER_INPUT for an entry that would be read back as no entry or as several. */
+/**
+ * Joins the entries of a list to one text. Errors: BAD_USER_INPUT for an entry that would be read back as no
+ * entry or as several.
+ */
 function textOfParts(entries: readonly string[], name: string): string {
   if (entries.some((entry) => entry.trim() === '' || entry.includes(',')))
     throw badUserInput(`An entry of ${name} cannot be empty or contain a comma.`, name);

@@ -85,7 +85,7 @@ function readsOf(type: GraphQLNamedType, field: Field, schema: GraphQLSchema): r
   const lists = reads.filter(({ envelope }) => envelope !== null);
   const [first, second] = entry === type ? [singles, lists] : [lists, singles];
   const found = first.length > 0 ? first : second;
-  // The POST is left out if a GET reads the whole list, because it is used only with a filter.
+  // The POST is left out if a GET reads the whole list, because the POST is used only with a filter.
   const [whole, query] = ['GET', 'POST'].map((method) => found.filter((row) => row.method === method));
   const isFiltered = whole?.length === 0 || field.args.some(({ name }) => name === 'filter');
   return [...(whole ?? []), ...((isFiltered && query) || [])].map(({ id }) => id);

@@ -6,7 +6,7 @@ import { currentActivity, currentRequestId, currentSecrets } from '../http/reque
 /** The log levels of pino. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** What is added to a line that belongs to no request, or that already names its request: nothing. */
+/** Nothing is added to a line that belongs to no request, or that already names its request. */
 const nothing = {};
 
 /**

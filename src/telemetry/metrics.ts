@@ -47,7 +47,7 @@ export function createTelemetry(
   const registry = new Registry();
   const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
-  // Of all workers, the maximum is shown, because an average would hide a slow worker.
+  // The lag of the event loop is the maximum of all workers, because an average would hide a slow worker.
   for (const metric of registry.getMetricsAsArray())
     if (/eventloop_lag(?!_min)/.test(metric.name)) Object.assign(metric, { aggregator: 'max' });
 

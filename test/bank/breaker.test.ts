@@ -20,7 +20,7 @@ import {
 import { letPass } from '../support/let-pass.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-/** This is longer than any test, so that a breaker stays open until the test changes the clock. */
+/** A time that is longer than any test, so that a breaker stays open until the test changes the clock. */
 const openMs = 60_000;
 /** The deadline of a call. */
 const timeoutMs = 30_000;

@@ -152,7 +152,7 @@ test('callbacks of an earlier attempt say nothing of the next one', async () => 
   const [first, second] = [controllerOf(), controllerOf()];
   call.onRequestStart(first);
   call.onResponseStart(first, 502, { ...json, 'content-encoding': 'br' });
-  // The status has ended the attempt, so the attempt has been reported. Its connection is closed only now.
+  // The status has ended the attempt, so the attempt has been reported. The connection is closed only now.
   await until(() => reports.length === 1);
   call.onResponseError(first, new Error('aborted'));
   await until(() => dispatched.length === 2);

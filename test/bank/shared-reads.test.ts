@@ -348,7 +348,7 @@ describe('a long answer', () => {
       await begun.promise;
       return { body: long('a') };
     });
-    // After its end, an operation has no memory left in its budget.
+    // An operation that has ended has no memory left in its budget.
     const ofFirst = {
       keep: () => {
         leaving.cancel();

@@ -282,7 +282,7 @@ describe.each(Object.entries(documents))('with the document %s', (name, document
   test('one that bankql refuses is not sent and keeps its key; nobody takes it for done', async () => {
     const { payments } = openPage();
     const outcome = await payments.pay('draft', document, { input: invalid });
-    // Without an error that can be read, something may have been sent.
+    // If no error can be read, something may have been sent.
     expect(outcome.state).toBe(name === 'Aliased' ? 'UNCONFIRMED' : 'NOT_SENT');
     expect(await payments.pay('draft', document, { input })).toMatchObject({
       state: showsEnd ? 'DONE' : 'UNCONFIRMED',

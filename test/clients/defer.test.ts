@@ -47,7 +47,7 @@ const query = gql`
   }
 `;
 
-/** Shows the data of the query as it arrives. Returns a function that stops this. */
+/** Shows the data of the query as it arrives. Returns a function that stops the watching. */
 type Watch = (url: string, show: (data: unknown) => void) => () => void;
 
 const watchByApollo =

@@ -6,7 +6,7 @@ import { compileCache } from '../support/compile-cache.ts';
 import { entry } from '../support/process.ts';
 import { testFolder } from '../support/test-folder.ts';
 
-/** Files of variables, which bankql reads, or Node before bankql starts. */
+/** Files of variables. bankql reads them, or Node reads them before bankql starts. */
 
 const folder = testFolder();
 const file = join(folder, 'some.env');

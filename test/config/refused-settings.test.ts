@@ -32,8 +32,8 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
 const mcpUrl = 'https://api.example/mcp';
 
 /**
- * The message begins with the variable at fault: the variable in the expected text or, if it names none, the
- * last of the row.
+ * The message begins with the variable at fault: the variable that the expected text names or, if it names
+ * none, the last variable of the row.
  */
 test.each<[Given, string]>([
   [{ VIEWER_CUSTOMER_ID: '{user}' }, 'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown'],

@@ -71,7 +71,7 @@ test.each<[Given, string]>([
   const message = refusal(environment);
   expect(message).toContain(part);
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
-  // The list of settings does not contain such characters either.
+  // The list of settings contains no unusual characters either.
   expect(settingsIn(environment, new Map()).join('')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u00A0]/u);
 });
 
@@ -329,7 +329,7 @@ test.each(['k-1\n', 'k-1\r\n', '\uFEFFk-1', 'k-1\n\n', 'k-1'])(
   (text) => {
     const file = fileWith('key', text);
     const STATE_URL_FILE = fileWith('url', 'sqlite:state.db\n');
-    // The name of the file may have been copied too, and may end with a carriage return as well.
+    // The name of the file may have been copied too, and may then also end with a carriage return.
     const own = { BANK_SUBSCRIPTION_KEY_FILE: `${file}\r`, STATE_URL_FILE };
     const { environment, sources } = resolveEnvironment(own, []);
     expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(file);

@@ -80,7 +80,7 @@ describe('the screens, as alice, with the limits that are there by default', () 
     expect(
       new Set(fixture.recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size,
     ).toBe(said);
-    // It shows something.
+    // The screen is not empty.
     const [lists] = /\b(nodes|edges)\b/.exec(documentOf(name)) ?? [];
     if (lists) expect(JSON.stringify(data)).toContain(`"${lists}":[{`);
     for (const value of Object.values(data)) expect(value).not.toBeNull();

@@ -226,7 +226,7 @@ describe.skipIf(!hasBrowser || !isBuilt)(
         if (when === 'at once') await page.reload();
       }
       await page.getByRole('button', { name: 'Back to the overview' }).click();
-      // The first page shows it too.
+      // The overview shows the payment too.
       await heading(page, /^Hello/);
       await page.getByText('Not confirmed', { exact: true }).waitFor();
       expect(app.payments()).toHaveLength(1);

@@ -48,7 +48,7 @@ const schema = schemaOf(
         await turn();
         throw new Error('no item');
       }),
-    // A plugin that replaces the object that was read by another one.
+    // A plugin that replaces the object from the read with another object.
     'Query.other': async (_source, _args, _context, info) => ({
       ...(await item(info, async () => turn({ name: 'there' }))),
     }),

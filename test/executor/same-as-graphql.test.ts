@@ -213,7 +213,10 @@ class AnyRecord {
   method = () => this.#read('method');
 }
 
-/** The fields whose resolvers only read a property; `method` has the default resolver. */
+/**
+ * The fields whose resolvers only read a property. `method` is not among them, because it has the default
+ * resolver.
+ */
 const readers: Readonly<Record<string, (source: never) => unknown>> = {
   read: propertyResolver('read'),
   mustRead: ofSource((source: AnyRecord) => source.mustRead),

@@ -185,7 +185,8 @@ describe('a folder of manifests', () => {
   });
 
   test.each(['several', 'other', 'agents'])('with a manifest %s.json is refused', async (name) => {
-    // Its operations could not be distinguished from those that bankql itself calls so.
+    // The log and the metrics could not distinguish the app's operations from those to which bankql gives
+    // this name.
     const reason = `give it another name: bankql itself uses "${name}" in the log and the metrics.`;
     expect(await refusalOf({ [`${name}.json`]: { a: one }, 'ios.json': { b: branches } })).toEqual([
       `${name}.json: ${reason}`,

@@ -261,7 +261,7 @@ test.runIf(platform() === 'linux')(
   },
 );
 
-/** A client that sends these requests at once. `release` answers the next one. */
+/** A client that sends these requests at once. `release` answers the next request. */
 async function startPipelined(paths: readonly string[], headers = '') {
   const asked: string[] = [];
   const waiting: [string, ConnectionAwareResponse][] = [];

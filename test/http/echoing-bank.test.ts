@@ -132,7 +132,8 @@ describe.each([
       bank.behave((socket) => void socket.write(echo(bank.requests.at(-1) ?? '')));
       results.push((await ask(bankql, question)).result);
     }
-    // Makes sure that the headers did reach the bank, and some of its text did reach the caller and the log.
+    // Makes sure that the headers did reach the bank, and that some of the bank's text did reach the caller
+    // and the log.
     const sent = bank.requests.join();
     expect(sent).toContain('authenticate' in options ? secrets.operatorKey : secrets.key);
     expect(sent).not.toContain(secrets.idempotencyKey);

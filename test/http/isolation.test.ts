@@ -26,7 +26,8 @@ test('none of 50 callers with 8 requests each gets data of another caller, with 
   });
   await using bankql = await createTestBankql({
     bankUrl: bank.url,
-    // On a slow machine, no request may be refused: 200 requests wait for connections at once.
+    // The deadlines are long: 200 requests wait for connections at once, and none may be refused on a slow
+    // machine.
     bankOptions: { publicCacheTtlMs: 50, timeoutMs: 300_000 },
     limits: { timeoutMs: 240_000, restCalls: 100 },
   });

@@ -122,7 +122,7 @@ describe('a mutation whose client leaves runs until it ends', () => {
     `${id}: updateBranch(input: { branchId: "${id}", changes: { name: "new" } }) {
       branch { bank { branches { nodes { branchId name bankId } } } } }`;
   const query = `mutation { ${update('A')} ${update('B')} }`;
-  /** The answers have so many values that an operation has to take more of them from the process. */
+  /** The answers have so many values that an operation has to take more from the budget of the process. */
   const list = Array.from({ length: 500 }, (_, index) => ({
     id: index === 0 ? 'A' : index === 1 ? 'B' : `${index}`,
     name: 'old',

@@ -129,7 +129,7 @@ test('the metrics of a process have all refusals, and no text of callers', async
     'why=signature': 0,
     'why=too long': 0,
   });
-  // Of four calls in two operations, the first one was made.
+  // Of four calls in two operations, only the first one was made, so three were refused.
   expect(text).toMatch(/^bankql_rate_limit_refusals_total 3$/m);
   const refused = Object.entries(counted(text, 'bankql_http_refusals_total')).filter(
     ([, count]) => count !== 0,

@@ -15,7 +15,9 @@ import { schema } from '../../src/schema/schema.ts';
 interface Selected {
   readonly field: string;
   readonly arguments: string;
-  /** The type of its fields, and the type's name in a fragment if the field is below an interface. */
+  /**
+   * The type of the fields below it. `on`: the type's name in a fragment, if the field is below an interface.
+   */
   readonly type: string;
   readonly on: string | null;
   readonly children: readonly Selected[];

@@ -39,7 +39,8 @@ async function sendTogether({ worst, read, say }: TogetherOptions): Promise<void
       isOver = true;
     });
     const reads: Promise<{ readonly status: number; readonly waited: number }>[] = [];
-    // A read is sent every few milliseconds, whether or not earlier ones were answered, so that none hides behind another.
+    // A read is sent every few milliseconds, whether or not earlier ones were answered, so that a slow read
+    // does not delay the next.
     do {
       const asked = performance.now();
       reads.push(

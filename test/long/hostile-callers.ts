@@ -131,7 +131,8 @@ const p99 = (times: readonly number[]): number =>
 const isAlive = ({ child }: BankqlProcess) => child.exitCode === null && child.signalCode === null;
 
 /**
- * The requests, of eleven of a good caller, that do not read one record: they read a list of 1,000, or update their own record.
+ * Of eleven requests of a good caller, those that do not read a single record: one reads a list of 1,000, and
+ * one updates the caller's own record.
  */
 const goodQueries: Readonly<Record<number, (customerId: string) => string>> = {
   5: () => '{ bank { branches { nodes { id name address { city line1 } } } } }',
@@ -145,7 +146,8 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
     ...createSender(bankql.url, `good-${n}`),
     customerId: `good-${n}`,
   }));
-  // They connect before the attack, because Node accepts one connection in each iteration of the event loop, in order.
+  // The good callers connect before the attack, because Node accepts one connection in each iteration of the
+  // event loop, in order.
   await Promise.all(
     good.flatMap(({ send }) =>
       Array.from({ length: goodConnections }, () => send({ body: '{"query":"{ __typename }"}' })),
@@ -163,7 +165,7 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
   let sent = 0;
   const reasons = new Set<string>();
   let most = 0;
-  // If not all of them can begin, because the server has no time for them, that is part of the attack.
+  // If not all attackers can begin, because the server has no time for them, that is part of the attack.
   if (groups.length > 0) await Promise.race([once(attackers, 'message'), delay(longestStartMs)]);
   await delay(1000);
   const beginning = performance.now();

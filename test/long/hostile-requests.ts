@@ -81,7 +81,7 @@ export const hostileRequests: readonly Hostile[] = [
 export function createSender(origin: string, authId: string) {
   const agent = new Agent();
   return {
-    /** Returns the answer, with status 0 if there was none, and its duration in milliseconds. */
+    /** Returns the answer, with status 0 if no answer came, and its duration in milliseconds. */
     async send({ url = '', body, headers }: Omit<Hostile, 'what'>) {
       const started = performance.now();
       const response = await agent

@@ -11,7 +11,8 @@ import { until } from '../support/waits.ts';
 if (!hasNginx) process.stdout.write('skipped: the headers behind nginx, since nginx is not installed\n');
 
 /**
- * The replicas of ops/compose trust the auth headers that nginx sends (IDENTITY=headers). nginx must not pass on a client's.
+ * The replicas of ops/compose trust the auth headers that nginx sends (IDENTITY=headers), so nginx must not
+ * pass on those of a client.
  */
 describe.skipIf(!hasNginx)('nginx of compose', () => {
   const arrived: IncomingHttpHeaders[] = [];

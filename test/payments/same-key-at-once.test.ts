@@ -15,7 +15,7 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
   beforeAll(async () => {
     bank = made.use(await startPaymentBank());
     state = made.use(await start());
-    // Without this, the callers of one address could not have 200 requests in progress.
+    // With the usual limits, the callers of one address could not have 200 requests in progress.
     const bounds = withLimits({ requests: 1000, requestsPerCaller: 200 });
     const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url, ...bounds };
     const [one, other] = await Promise.all([startProcess(environment), startProcess(environment)]);

@@ -67,7 +67,8 @@ test.each([
   [path.branches, of('bank { bankId branches { totalCount } }')],
   [path.customer, inBank('customer(customerId: "C") { banks { bankId id } }')],
   [path.account, of('owners { customerId bankId id bank { bankId } __typename }')],
-  // These have an alias with the name of an id, fragments on Node, and selections that only one of two places includes.
+  // Queries with an alias that has the name of an id, with fragments on Node, and with selections that only
+  // one of two places includes.
   [path.account, of('accountId: label')],
   [path.account, of('label l: label balance { amount }')],
   [path.account, of('... on Node { ... on Account { label } }')],

@@ -143,7 +143,9 @@ test('the entries of a page are made one by one when they are read', () => {
 
 describe('a page continues after the entry of its cursor', () => {
   const after = (cursor: string) => ({ first: 2, after: cursor });
-  /** Branches with these names, which are also their ids. `name=id` gives another id, and `name=` none. */
+  /**
+   * Branches with these names, which are also their ids. `name=id` gives another id, and `name=` gives no id.
+   */
   const listOf = (names: string) =>
     names.split(' ').map((text) => {
       const [name, id = name] = text.split('=');

@@ -251,7 +251,7 @@ describe('the audit log', () => {
     expect(first).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  // What happens where a payment cannot be logged before it is sent: log-cannot-be-written.test.ts.
+  // log-cannot-be-written.test.ts tests what happens if a payment cannot be logged before it is sent.
   test('may fail after a payment was sent: the payment is DONE nevertheless', async () => {
     const audit = ({ state }: AuditEntry) => {
       if (state === 'DONE') throw new Error('ENOSPC');

@@ -47,7 +47,7 @@ const writes: Readonly<Record<string, readonly [string, object, object, string]>
 const putCustomer =
   'mutation { putCustomer(input: { bankId: "B2", customerId: "C", customer: {} }) { trackId customer { email } } }';
 
-/** A fixture whose bank gives this answer to every PUT, and its record to reads. */
+/** A fixture whose bank answers every PUT with `put`, and every read with the record `has`. */
 async function startWith(put: Reply, has: object, options: Parameters<typeof startBankqlFixture>[0] = {}) {
   const fixture = await startBankqlFixture(options);
   fixture.bank.otherwise(({ method, path }) => {

@@ -339,7 +339,7 @@ function* stepsOf(
     case 'finishes':
     case 'takes back': {
       if (doing.seen === null) {
-        // Until then, the INSERT may still be stored.
+        // With `settlesWrites`, this read comes only after the attempt's INSERT can no longer be stored.
         const inserts = rules.settlesWrites
           ? world.inserts.filter((insert) => insert.attempt !== attempt)
           : world.inserts;

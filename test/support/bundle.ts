@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'node_modules/.cache/bankql-tests');
 
 const storeTimeout = `Number(process.env.${storeTimeoutVariable} ?? 60_000)`;
-/** Higher values, for processes of the tests, of limits that a busy machine would reach. */
+/** Limits of the tests' processes. They are raised, because a busy machine would reach the usual ones. */
 const usualLimits = [
   ['src/payments/store/open-store.ts', 'const fileTimeoutMs = 4_000;', storeTimeout],
   ['src/payments/store/postgres/postgres-driver.ts', 'const usualStatementTimeoutMs = 3_000;', storeTimeout],

@@ -86,7 +86,7 @@ export function inTurn(...acts: Act[]): Act {
   return (socket) => (left.length > 1 ? left.shift() : left[0])?.(socket);
 }
 
-/** Does it later. */
+/** Delays a behaviour. */
 export const later =
   (milliseconds: number, act: Act): Act =>
   (socket) => {

@@ -5,7 +5,7 @@ import type { HeldPayment } from '../../src/payments/protocol.ts';
  * The state of a key in a store.
  * - `FREE`: no record.
  * - `PENDING`: stored before the request leaves; it may have been sent.
- * - `LEASE_OVER`: reported as UNKNOWN, because the attempt has not recorded its end in time. It still may do so.
+ * - `LEASE_OVER`: reported as UNKNOWN, because the attempt has not recorded its end in time. The attempt may still record it.
  * - `UNKNOWN`, `DONE`, `REJECTED`: how the attempt ended.
  */
 export type KeyState = 'FREE' | 'LEASE_OVER' | PaymentState;

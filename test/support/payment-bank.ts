@@ -56,7 +56,7 @@ export async function startPaymentBank(): Promise<PaymentBank> {
       const use = getOrMake(used, socket, () => ({ connection: used.size + 1, nth: 0 }));
       use.nth += 1;
       const [method = '', path = ''] = text.split(' ', 2);
-      // This serves reads, such as of branches, which continue whatever happens to payments.
+      // Reads, such as of branches, succeed whatever happens to payments.
       if (method === 'GET') return reply(200, '{"branches":[]}')(socket);
       const arrived = {
         method,

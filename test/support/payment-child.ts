@@ -65,7 +65,7 @@ const server = await serve({
   documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 50, directives: 20, fields: 500 },
   maxRequestBytes: 100_000,
   http: { corsOrigins: new Set(), onlyLocalNames: false },
-  // Refuses nothing, because the tests are about what happens to payments.
+  // No request is refused, because the tests are about what happens to payments.
   capacity: capacityLimits({ requests: 100_000, requestsPerCaller: 100_000 }),
   authenticate: authenticateByHeaders(null),
   introspection: false,

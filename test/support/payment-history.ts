@@ -19,7 +19,7 @@ export interface ClientEntry {
 export interface BankEntry {
   readonly arrived: Arrived;
   readonly amount: string;
-  /** The time at which it left bankql; 0 if unknown. */
+  /** The time at which the request left bankql; 0 if unknown. */
   readonly leftAt: number;
   readonly at: number;
   readonly name: string;
@@ -46,7 +46,7 @@ export interface PaymentHistory {
   readonly bank: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];
   readonly audit: readonly AuditLine[];
-  /** The deadline for the bank's answer, in milliseconds. Only after it may a payment be given up. */
+  /** The deadline for the bank's answer, in milliseconds. A payment may be given up only after this time. */
   readonly deadlineMs: number;
 }
 
@@ -54,7 +54,10 @@ export interface PaymentHistory {
 export interface PaymentCase {
   readonly account: string;
   readonly clients: readonly ClientEntry[];
-  /** The requests that the bank did not refuse for their credentials. It has executed nothing for the others. */
+  /**
+   * The requests that the bank did not refuse for their credentials. For a refused request, it has executed
+   * nothing.
+   */
   readonly sent: readonly BankEntry[];
   readonly refusedCallers: readonly BankEntry[];
   readonly records: readonly PaymentRecord[];

@@ -14,7 +14,7 @@ export type KillPoint = (typeof killPoints)[number];
 export interface ChildSettings {
   readonly bankUrl: string;
   readonly stateUrl: string;
-  /** The point at which it kills itself; by default none. */
+  /** The point at which the process kills itself; by default none. */
   readonly killAt?: KillPoint;
   readonly leaseMs?: number;
 }

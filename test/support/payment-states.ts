@@ -50,7 +50,7 @@ const sqlite: StateKind = {
       url: `sqlite:${path}`,
       async takeAway() {
         const other = new DatabaseSync(path, { timeout: 0 });
-        // Without SQLite's own wait, which would block this process.
+        // SQLite's own wait for the lock is off, because it would block this process.
         await until(() => locks(other));
         return async () => other.close();
       },

@@ -138,8 +138,8 @@ async function createServer(first: Settings) {
   }
 
   async function restart(further: Settings = {}): Promise<void> {
-    // This waits for the end of the old server: otherwise two servers would use one folder, and the old one
-    // would keep the port for a while.
+    // Waits for the end of the old server: otherwise two servers would use one folder, and the old one would
+    // keep the port for a while.
     await kill();
     settings = { ...settings, ...further };
     const all = {
@@ -170,7 +170,7 @@ async function createServer(first: Settings) {
     hasStarted = true;
   }
 
-  /** The processes of the server. The children are not in a process group of their own. */
+  /** The processes of the server: the first one and its children, which do not share a process group. */
   async function processes(): Promise<number[]> {
     const pid = child?.pid;
     if (pid === undefined) return [];

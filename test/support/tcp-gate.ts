@@ -11,7 +11,7 @@ interface TcpGate extends AsyncDisposable {
   loseNextAnswer(): void;
   /** Whether new connections are ended at once. */
   refuse(all: boolean): void;
-  /** Ends all connections and refuses others, until it is opened again. */
+  /** Ends all connections and refuses new ones, until the gate is opened again. */
   close(): Promise<void>;
   open(): Promise<void>;
 }

@@ -19,7 +19,7 @@ export interface UpdateCase {
   readonly record: object;
   /** The bank's answer to the read. */
   readonly answer: (record: object) => object;
-  /** What is written back of the record, in the form of the body. */
+  /** The part of the record that is written back, as the body of the write. */
   readonly body: object;
   /** A change, its effect on the body, and a change that clears a member. */
   readonly change: string;

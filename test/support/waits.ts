@@ -44,8 +44,8 @@ export function countIterations(): { readonly count: number } & Disposable {
 }
 
 /**
- * Waits for a time in which an unwanted event could occur, before a check that it did not. Such a check cannot fail because a
- * machine is slow. If possible, wait for a later event instead, such as the next request.
+ * Waits for a while before a check that an unwanted event has not happened. A slow machine cannot make such a
+ * check fail. If possible, wait for a later event instead, such as the next request.
  */
 export const quietFor = (milliseconds: number): Promise<void> => delay(milliseconds);
 

@@ -101,7 +101,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';
 const traceparent = `00-${traceId}-${parentId}-01`;
 
-/** Starts bankql, runs this, and stops bankql, which sends all spans. */
+/** Starts bankql, runs `act`, and stops bankql, which sends all spans. */
 async function traced(
   environment: Readonly<Record<string, string>>,
   act: (url: string) => Promise<unknown>,

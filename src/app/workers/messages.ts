@@ -13,7 +13,7 @@ export type Message =
   | { readonly bankql: 'reload' | 'retire' | 'stop' | 'metrics' }
   | { readonly bankql: 'metrics are'; readonly metrics: MetricsSnapshot }
   | { readonly bankql: 'outcomes are lost' }
-  /** The worker receives messages from now on; earlier ones are lost. */
+  /** The worker receives messages from now on; earlier messages are lost. */
   | { readonly bankql: 'starting' }
   | { readonly bankql: 'ready'; readonly start: ServiceStart }
   | { readonly bankql: 'cannot start'; readonly reason: string };

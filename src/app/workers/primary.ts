@@ -112,7 +112,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
     });
   }
 
-  /** Starts a new worker for each that serves, one by one, and then ends the old one. */
+  /** Replaces the workers that serve, one by one: starts a new worker, and then ends the old one. */
   async function replaceAll(): Promise<void> {
     for (const old of workersThat('serving')) {
       try {

@@ -4,7 +4,7 @@ import type { CliContext, Service } from '../../commands/command.ts';
 import { type BankqlService, serveBankql } from '../app.ts';
 import { isOurs, tellPrimary } from './messages.ts';
 
-/** Serves as one of several workers, until the primary tells it to end. Errors: as of serveBankql. */
+/** Serves as one of several workers, until the primary tells it to end. Errors: those of serveBankql. */
 export async function serveAsWorker(context: CliContext): Promise<Service> {
   const { worker } = cluster;
   /** Resolves with the service; stays pending if the start fails or is given up. */

@@ -68,13 +68,14 @@ export async function readAttempts(
     .sort((a, b) => a.createdAt - b.createdAt);
 }
 
-/** A member `audit`, also in JSON that another JSON contains as a text. */
+/** Matches a member `audit`, even in JSON that is a text within other JSON. */
 const audited = /"audit\\*"/;
 const auditedInText = /\\"audit\\+":\\+"payment\\+"/;
 
 /**
- * An audit line; null for a line of another kind, undefined for an audit line that is damaged, or that a log collector has put into
- * another JSON. Before the line may stand a byte order mark or the prefix of a log collector, such as that of `kubectl logs --prefix`.
+ * Reads a line. Returns its entry if it is an audit line; null for a line of another kind; undefined for an
+ * audit line that is damaged, or that a log collector has put into other JSON. A byte order mark, or the
+ * prefix of a log collector such as that of `kubectl logs --prefix`, may precede the JSON.
  */
 function readLine(line: string): AuditEntry | null | undefined {
   try {

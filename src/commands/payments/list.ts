@@ -28,7 +28,7 @@ export function readSearch(values: SearchValues, now: number, defaultLimit = usu
     throw new UsageError('--id and --key each name one payment: give one of them.');
   if (values.key !== undefined && caller === null)
     throw new UsageError('--key is looked up together with its caller: give --caller provider/id too.');
-  // A record's id is derived from its caller and its key, so it replaces both in the query.
+  // A record's id is derived from its caller and its key, so the id replaces both in the query.
   const id =
     values.key === undefined || caller === null
       ? undefined

@@ -23,7 +23,8 @@ export function namedStore({ environment }: Pick<CliContext, 'environment'>) {
 /** Access to the payment store. The bankql that serves may use it at the same time. */
 export function operatorOf(context: CliContext) {
   const { url, retentionMs, ...options } = namedStore(context);
-  // Only the bankql that serves may delete expired records. This command's retention may be shorter, and would delete too many.
+  // Only the bankql that serves may delete expired records. With this command's retention, which may be
+  // shorter, too many records would be deleted.
   const kept = { ...options, retentionMs: Number.MAX_SAFE_INTEGER, create: false };
   const open = context.openStore ?? openStore;
   /** Errors: StartError if the store does not exist, or is unavailable. */

@@ -6,7 +6,9 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Records as a table for a terminal, one a line; ids are cut to the length at which they still differ. */
+/**
+ * Records as a table for a terminal, one record a line. Ids are cut to the length at which they still differ.
+ */
 export function paymentTable(records: readonly LoggedAttempt[], now: number): string {
   const idLength = uniqueLength(records.map(({ id }) => id));
   const columns: Readonly<Record<string, (record: LoggedAttempt) => string>> = {

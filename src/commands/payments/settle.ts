@@ -9,8 +9,8 @@ import { confirm, operatorOf, readIdPrefix, sentence, thesePayments } from './op
 import { isoTime, paymentLines, paymentTable, printable } from './payment-listing.ts';
 
 /**
- * `bankql payments settle`: settles one payment, or those of a search, after a question. If one fails, the payments before it
- * stay settled.
+ * `bankql payments settle`: asks the operator, and then settles one payment, or those of a search. If one
+ * fails, the payments before it stay settled.
  */
 export async function settle(context: CliContext, given: Given<typeof settleOptions>): Promise<number> {
   const { now = Date.now(), write } = context;

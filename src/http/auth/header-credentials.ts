@@ -51,7 +51,7 @@ function identityOf(
   peer: string,
   areProven: boolean,
 ): Identity {
-  // The two are separated by a line break, which no credential contains.
+  // The provider's name and the id are separated by a line break, which no credential contains.
   const caller = `${authProviderName ?? ''}\n${authId ?? ''}`;
   if (areProven && authProviderName !== null && authId !== null) {
     const name = `header ${caller}`;

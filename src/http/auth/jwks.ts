@@ -25,7 +25,7 @@ const defaultTimes = {
   /** The number of fetches that may follow each other at once, and the pause before each further fetch and after a failed one. */
   burst: 6,
   pauseMs: 5000,
-  /** The time in milliseconds, from any start. */
+  /** A clock in milliseconds, which may start at any time. */
   now: () => performance.now(),
 };
 export type JwksTimes = Readonly<typeof defaultTimes>;
@@ -37,7 +37,10 @@ export class JwksUnavailable extends Error {
   override readonly name = 'JwksUnavailable';
   /** The number of seconds after which the client may try again. */
   readonly retryAfter: number;
-  /** Whether a fetch has failed. If not, the token names a key that is not in the set, and may have made it up. */
+  /**
+   * Whether a fetch has failed. If not, the token names a key that is not in the set, and its sender may have
+   * made the name up.
+   */
   readonly hasFailed: boolean;
 
   constructor(waitMs: number, hasFailed: boolean) {

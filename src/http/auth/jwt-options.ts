@@ -11,7 +11,10 @@ export interface JwtOptions {
   readonly audience: string;
   /** Tokens with this `aud` are refused, because they are for another endpoint. By default, no `aud` is refused. */
   readonly refusedAudience?: string | null;
-  /** The URL of the metadata that tells clients where to get tokens (RFC 9728). A refused client gets it. */
+  /**
+   * The URL of the metadata that tells clients where to get tokens (RFC 9728). A refused client gets this
+   * URL.
+   */
   readonly resourceMetadata?: string | null;
   /** The accepted signature algorithms, of those in `jwtAlgorithms`: all use public keys. */
   readonly algorithms: readonly string[];

@@ -25,8 +25,8 @@ const noContent = 204;
 const maxStatus = 64;
 
 /**
- * Reads a body. A success that may be incomplete is unreadable: a 206; an empty body, unless the headers say that it is
- * empty; a text, unless they say where it ends. JSON objects and lists show their own end.
+ * Reads a body. A success that may be incomplete is unreadable: a 206; an empty body, unless the headers say
+ * that it is empty; a text, unless the headers say where it ends. JSON objects and lists show their own end.
  */
 export function readBody({
   status,

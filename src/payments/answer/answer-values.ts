@@ -34,7 +34,7 @@ export const isEmptyContainer = (value: unknown): boolean =>
 type Read = (text: string) => string | null;
 export const idText = (text: string): string => text.replaceAll(/\s+/g, '').toLowerCase();
 export const bankCode = (text: string): string => withoutHeadOffice(idText(text));
-/** A decimal by its value: 5.00 is 5. */
+/** Converts decimals of equal value to the same text: 5.00 and 5 are equal. */
 export function decimal(text: string): string | null {
   const [number, , , , exponent = '0'] = text.length > 100 ? [] : (numberParts.exec(text.trim()) ?? []);
   if (number === undefined || Math.abs(Number(exponent)) > 100) return null;

@@ -25,8 +25,8 @@ import { bankWordsFor, isTaught, readPaths, taughtContent } from './taught-answe
  * - `REJECTED`: the bank did not execute it and will not.
  * - `RELEASED`: the answer refuses the request before the payment is read (credentials, a gateway's limit); nothing is kept,
  *   and the key is free again.
- * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said whether it executed it. `answer`: as
- *   for DONE.
+ * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said whether it executed the
+ *   payment. `answer`: as for DONE.
  */
 interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
@@ -57,7 +57,7 @@ export interface StrangeAnswer extends UnknownAnswer {
 interface ClassifyOptions extends Pick<About, 'operation' | 'bankWords' | 'sent'> {
   /** Recognises the answers of gateways in front of the bank (default: without the operator's texts). */
   readonly gateways?: GatewayAnswers | undefined;
-  /** Whether a read in this process got the same 401 (bank/refused-reads.ts). */
+  /** Whether a read in this process got the same 401 as this response (bank/refused-reads.ts). */
   readonly isRefusalOfReads?: ((response: Answered) => boolean) | undefined;
   /** The secrets of the request. The bank may repeat them, and no stored answer may contain them. */
   readonly secrets: readonly string[];
@@ -110,7 +110,8 @@ function classifySuccess(
   const { operation, bankWords, secrets } = options;
   const found = isTaught(bankWords) ? readPaths(said, options) : readSuccess(said, options);
   const { meaning, names } = found;
-  // With a configured path of the status, the operator knows what the bank means by 202.
+  // If the operator has configured the path of the status, even a 202 may mean DONE, because the operator
+  // knows what the bank means by it.
   const isDone = meaning === 'done' && (doneStatuses.has(status) || bankWords.statusPath !== undefined);
   const isWhole = said.kind !== 'unreadable' && said.kind !== 'repeated';
   const isSilent = status === 202 && isWhole && !speaksOfFailure(said.value, options);

@@ -11,8 +11,8 @@ const plain = (value: unknown): string =>
 const isNo = (value: unknown): boolean => /^(?:false|no|n|0)$/i.test(plain(value));
 const isYes = (value: unknown): boolean => /^(?:true|yes|y|1)$/i.test(plain(value));
 /**
- * For a member whose name means a failure: whether it reports none. It is then empty, a count of zero, or a flag that is
- * not set.
+ * Whether a member whose name means a failure reports no failure: it is empty, a count of zero, or a flag
+ * that is not set.
  */
 const isNoFailure = (value: unknown): boolean =>
   isEmptyText(value) || isEmptyContainer(value) || /^(?:false|0)$/i.test(plain(value));

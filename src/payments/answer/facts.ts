@@ -198,7 +198,7 @@ export function isKnown(fact: Fact, about: About): boolean {
   if (stated === null && !besideReceipt.test(place)) return false;
   const kind = places.get(place);
   if (kind === undefined) return isKnownReason(place, scalarOf(value) ?? '', about);
-  // If the request has no value for this place, or the answer's is empty, the rules of the place apply.
+  // If the request or the answer has no value for this place, the rules of the place apply.
   const isRepeated = repetitionAt(fact, sent)?.isSame;
   return isRepeated ?? (rules.find(([pattern]) => pattern.test(place))?.[1] ?? kind)(value, about);
 }

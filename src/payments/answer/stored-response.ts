@@ -8,8 +8,8 @@ import { isObject } from '../../is-object.ts';
 import { fold } from './payment-words.ts';
 
 /**
- * The maximum length of a text in a stored answer, in characters, and of the whole answer; longer texts are cut,
- * further records omitted.
+ * Two limits, in characters: of a text in a stored answer, and of the whole answer. Longer texts are cut, and
+ * further records are left out.
  */
 const maxText = 4000;
 const maxAnswer = 32_000;
@@ -44,7 +44,7 @@ export function toStoredResponse(
     }
     return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
-  // Only a single record can be the receipt of this payment: of several records, it is unknown which one is.
+  // If the answer has several records, it is unknown which one is the receipt of this payment.
   const [receipt = null, ...others] = records;
   if (others.length > 0 || !hasMembers(receipt)) return null;
   const text = write(receipt, secrets);
@@ -74,7 +74,10 @@ export function readStoredResponse<T extends Operation>(
   }
 }
 
-/** An answer that the contract does not define, with the id of the transaction as `id`, if it has a name of its own. */
+/**
+ * Converts an answer that the contract does not define: the value of `transaction_id`, in any spelling,
+ * becomes the `id`.
+ */
 function withTransactionId(record: Readonly<Record<string, unknown>>) {
   const name = Object.keys(record).find((each) => fold(each) === 'transactionid' && record[each] != null);
   return name === undefined ? record : { ...record, id: record[name] };

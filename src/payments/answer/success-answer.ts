@@ -118,8 +118,9 @@ function ownEntry(entries: readonly unknown[], sent: Sent): object | undefined {
 }
 
 /**
- * true: the entry repeats the payee, and the amount and the currency if they were sent. false: it names another value for one
- * of these. null: it lacks one of them. Without a payment, as in `bankql payments explain`, it has to name a payee.
+ * true: the entry repeats the payee, and the amount and the currency if they were sent. false: it has another
+ * value for one of these. null: it lacks one of these. If there is no payment, as in `bankql payments
+ * explain`, the entry has to name a payee.
  */
 function repeatsPayment(entry: object, sent: Sent): boolean | null {
   const facts = new Map(recordFacts(entry).map((fact) => [fact.place, fact]));
@@ -138,8 +139,8 @@ function repeatsPayment(entry: object, sent: Sent): boolean | null {
 }
 
 /**
- * The paths of a fact for the log: those of the members of its object, or of the first object of its list;
- * otherwise its own.
+ * The paths of a fact for the log. For an object, these are the paths of its members; for a list, those of
+ * the members of its first object; otherwise, the path of the fact itself.
  */
 function pathsOf({ path, value }: Fact): string[] {
   const [inner] = [value].flat();

@@ -108,8 +108,8 @@ const valueAt = (root: unknown, path: Path): unknown =>
   );
 
 /**
- * A copy without the value at a path, and without the objects that this leaves empty. An entry of a list becomes an empty
- * object, so that the others keep their places.
+ * A copy without the value at a path, and without objects that would be left empty. An entry of a list
+ * becomes an empty object, so that the others keep their places.
  */
 function without(value: unknown, [key, ...rest]: Path): unknown {
   if (typeof value !== 'object' || value === null || key === undefined || !Object.hasOwn(value, key))

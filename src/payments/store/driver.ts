@@ -10,8 +10,8 @@ export interface StoreDriver {
   /** The secret under which callers are hashed, in hexadecimal. It was created with the store. */
   readonly secret: string;
   /**
-   * Why payments are refused although the database answers: it is another server, or may have lost records. Null if payments
-   * are not refused.
+   * Why payments are refused although the database answers: its server is not the store's, or may have lost
+   * records. Null if payments are not refused.
    */
   readonly loss: string | null;
   /** The time after a WriteUncertain within which the write may still be committed, in milliseconds. */
@@ -105,7 +105,7 @@ export const rowCounts = z.object({
   unknown: number,
   /** The time at which the newest payment began; null if there is none. */
   newestAt: number.nullable(),
-  /** The time at which the last payment ended; null if none has. */
+  /** The time at which the last payment ended; null if no payment has ended. */
   newestEndAt: number.nullable(),
   now: number,
 });

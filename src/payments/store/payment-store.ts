@@ -15,7 +15,7 @@ import {
 import { UnwrittenOutcomes } from './unwritten-outcomes.ts';
 
 interface PaymentStoreOptions {
-  /** For messages. */
+  /** The store's name in messages. */
   readonly name: string;
   readonly driver: StoreDriver;
   /** The time for which a DONE or REJECTED record is kept after its last change. */
@@ -34,7 +34,10 @@ interface PaymentStoreOptions {
 
 const steadyClock = () => performance.timeOrigin + performance.now();
 
-/** If the database's time changes by more than this relative to the time that passed here, its clock was set. */
+/**
+ * If the database's time changes by more than this relative to the time that passed here, the database's
+ * clock was set.
+ */
 const maxDifferenceMs = 60_000;
 /** The default of `expiryPauseMs`: within this time, a clock that is wrong after a machine's start is put right. */
 const usualExpiryPauseMs = 60 * 60_000;
@@ -45,8 +48,9 @@ const purgePauseMs = 30;
 /** How many times a change is tried while other processes change the record. */
 const maxRounds = 20;
 /**
- * The numbers of lookups and of searches that a database has at a time. One caller may ask for thousands at once: payments would wait
- * behind them, and the database would seem to be away. A search among the payments of a busy caller takes up to 0.3 s.
+ * The maximum numbers of lookups and of searches that a database has at a time. One caller may ask for
+ * thousands at once: payments would wait behind them, and the database would seem to be unavailable. A search
+ * among the payments of a busy caller takes up to 0.3 s.
  */
 const maxLookups = 100;
 const maxSearches = 16;
@@ -109,8 +113,9 @@ export function createPaymentStore(options: PaymentStoreOptions): PaymentStore {
   }
 
   /**
-   * Records whose last change was before this time have expired; 0 if none has. It is computed from this process's clock and
-   * `ahead`, so that a step of the database's clock deletes nothing before it is noticed.
+   * Records whose last change was before this time have expired; 0 if no record counts as expired. It is
+   * computed from this process's clock and `ahead`, so that a step of the database's clock deletes nothing
+   * before it is noticed.
    */
   const expiredBefore = () =>
     clock() - clockSetAt < expiryPauseMs ? 0 : Math.floor(clock() + ahead - retentionMs);

@@ -19,7 +19,7 @@ const columnTypes = {
   lease_until: 'INTEGER NOT NULL',
 };
 
-/** For CREATE TABLE. */
+/** The definitions of the columns for CREATE TABLE. */
 export const columnDefinitions = Object.entries(columnTypes).map(([name, type]) => `${name} ${type}`);
 
 /** The columns of NewRow. The database sets the others, which are times. */
@@ -163,7 +163,7 @@ export function searchSql(query: RowQuery, dialect: Dialect): Sql {
   // The `+` prevents SQLite from using another index, which would match more rows.
   const isFew = isNarrow(query);
   if (caller !== undefined) conditions.push(`${isFew && mark === '?' ? '+' : ''}caller = ${value(caller)}`);
-  // An index of unfinished payments is used only if the query repeats its condition.
+  // An index of unfinished payments is used only if the query repeats the index's condition.
   if (isUnfinished(query) && !isFew) conditions.push(unfinished);
   if (since !== undefined) conditions.push(`created_at >= ${value(since)}`);
   if (until !== undefined) conditions.push(`created_at < ${value(until)}`);

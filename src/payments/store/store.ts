@@ -25,7 +25,7 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
-/** Called with each page of a search before it is read: how many records it has, and how many characters of JSON. */
+/** Called before each page of a search is read, with its number of records and of characters of JSON. */
 export type OnPage = (records: number, characters: number) => void;
 
 /** The outcome of an attempt to pay. */

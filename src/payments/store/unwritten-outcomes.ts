@@ -57,7 +57,7 @@ export class UnwrittenOutcomes {
     if (this.#retrying) return;
     this.#retrying = true;
     for (let n = 0; this.#kept.size > 0 && !this.#stopped; n++) {
-      // The pause does not keep the process alive: at its end, `drain` tries for a while.
+      // The pause does not keep the process alive: before the process ends, `drain` tries for a while.
       await pause(retryDelaysMs[Math.min(n, retryDelaysMs.length - 1)]);
       await this.writeAll();
     }
@@ -75,7 +75,7 @@ export class UnwrittenOutcomes {
   async drain(timeoutMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     let isOver = false;
-    // This timer keeps the process alive, because at its end nothing else may do so.
+    // This timer keeps the process alive, because nothing else may do so while the process ends.
     const timer = setTimeout(() => {
       isOver = true;
       over.resolve();

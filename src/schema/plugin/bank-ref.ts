@@ -21,11 +21,13 @@ import { type Needs, needsOf } from './look-ahead.ts';
 /** Reads the whole list that contains a record. */
 interface ListOptions<T extends BankTypes> {
   readonly operation: Operation;
-  /** By default the operation's loader. */
+  /** Reads the list; by default, the operation's loader reads it. */
   readonly load?: Load<T['ListIds'], readonly T['Item'][]>;
   /** The key of the list; by default the record's key without its own id. */
   readonly key?: readonly KeyPart[];
-  /** The ids of an entry, if not only its own id but also others may differ from the list's. They are checked. */
+  /**
+   * The ids of an entry, if the entry may differ from its list in other ids than its own. They are checked.
+   */
   readonly idsIn?: (
     list: readonly T['Item'][],
     ids: T['ListIds'],
@@ -78,8 +80,8 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   readonly noun: string;
   readonly plural: string;
   /**
-   * The operation that reads a record, alone or in its list. The bank has none, because no record of a bank
-   * is read.
+   * The operation that reads a record, alone or in its list. The type `Bank` has none, because no record of a
+   * bank is read.
    */
   readonly operation: Operation;
   /** Reads the answer that contains a record (`recordIn`). */
@@ -191,7 +193,8 @@ export class BankRef<S extends SchemaTypes, T extends BankTypes> extends Impleme
   }
 
   /**
-   * The key: the record's ids. If these do not identify an entry of a list, the list's key and the hash of the entry's content.
+   * The key: the record's ids, or, if these do not identify an entry of a list, the list's key and the hash
+   * of the entry's content.
    */
   #keyOf(linked: Values & Listed): readonly unknown[] {
     const { from, contentHash, record } = linked;

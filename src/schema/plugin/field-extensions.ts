@@ -19,7 +19,10 @@ const nothing: FieldExtensions = {};
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
 
-/** Calls a function, and returns null if it throws: resolving the field itself reports the same error. */
+/**
+ * Calls a function, and returns null if it throws. The error is not lost: the field reports it when it is
+ * resolved.
+ */
 export function nullOnError<T>(ask: () => T): T | null {
   try {
     return ask();

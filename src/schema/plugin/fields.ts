@@ -185,7 +185,7 @@ const isPlaced = (shape: z.ZodObject): boolean =>
   recordFields(shape).some(({ type }) => typeof type === 'object' && isPlaced(type));
 
 export interface RecordInputOptions {
-  /** The input that changes a record: omitted members keep their values. */
+  /** Set for the input of an update: members that it omits keep their values. */
   readonly changes?: true;
   /** The description, if the record does not give one. If several uses give one, the first counts. */
   readonly description?: string;

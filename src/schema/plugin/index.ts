@@ -18,8 +18,8 @@ import { bankRefs } from './bank-ref.ts';
 import { notGlobalId } from './global-id.ts';
 
 /**
- * The Pothos plugin for the bank's records. global-types.ts declares its methods on the builders; schema-builder.ts,
- * link.ts, list.ts and fields.ts have them.
+ * The Pothos plugin for the bank's records. global-types.ts declares its methods on the builders;
+ * schema-builder.ts, link.ts, list.ts and fields.ts implement them.
  */
 export class BankPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   /** Copies a field's options into its extensions, for links (link.ts). */

@@ -60,7 +60,7 @@ function contentOfValue(type: Field['type'], value: unknown): unknown {
   return typeof type === 'object' && isObject(value) ? contentOf(type, value) : value;
 }
 
-/** The number of entries that are hashed at a time: about 10 µs each. */
+/** The number of entries that are hashed at a time. Each takes about 10 µs. */
 const hashedAtOnce = 500;
 
 /** The entry of a list that has this content. Errors: NOT_FOUND if the bank has changed it. */

@@ -37,8 +37,8 @@ export interface BankListOptions<Parent, T extends BankTypes, Args extends Input
     context: ReadContext,
   ) => GivenIds<T['ListIds'], Parent, Args>;
   /**
-   * Loads the entries; by default, the whole list is read. Of records that are read one by one, the entries
-   * are their own ids.
+   * Loads the entries; by default, the whole list is read. For records that are read one by one, the entries
+   * are the records' own ids.
    */
   readonly load?: (
     ids: T['ListIds'],

@@ -1,7 +1,7 @@
 import { badUserInput } from '../../errors.ts';
 import type { ListWork } from '../list-work.ts';
 
-/** Pages of the bank's lists, which the bank itself does not have. */
+/** Pages of the bank's lists. (The bank itself has no pagination.) */
 
 /** Relay's arguments of a page. */
 export interface PageArguments {
@@ -77,10 +77,11 @@ class ListedEdge<Node> implements Edge<Node> {
 }
 
 /**
- * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`. (The
- * bank has no pagination.) A cursor names its entry, so that a page continues after the page before it, even if the
- * bank's list has changed in between. Entries are created on demand, one by one, so that a page over the operation's
- * budget costs nothing. An entry that broke the contract remains an error.
+ * One page of a complete list, as the Relay specification defines it. Without `first` and `last`, the page is
+ * the whole list. (The bank has no pagination.) A cursor names its entry, so that a page continues after the
+ * page before it, even if the bank's list has changed in between. Entries are created on demand, one by one,
+ * so that a page over the operation's budget costs nothing. An entry that broke the contract remains an
+ * error.
  */
 // Pages and edges are classes: V8 makes a hidden class for each object literal with a getter, which keeps the list until the next
 // major collection.
@@ -176,7 +177,7 @@ class LazyList<Item, Made> implements Iterable<Made> {
     return this.#make(this.#list[index] as Item, index);
   }
 
-  /** For other executors. */
+  /** Used by executors other than bankql's. */
   *[Symbol.iterator](): Generator<Made> {
     for (let position = 0; position < this.length; position++) yield this.at(position);
   }

@@ -14,7 +14,7 @@ export interface BankNodeOptions<Fields> {
   readonly fields?: Fields;
   /** A clause for descriptions that says what the parent record is to the record; by default `to which it belongs`. */
   readonly through?: string;
-  /** The names of fields that the type lacks: of the record's fields, its ids, or `version`. */
+  /** The names of the fields to leave out: fields of the record, its ids, or `version`. */
   readonly omit?: readonly string[];
 }
 

@@ -35,7 +35,7 @@ const workersOf = ({ child }: Pick<BankqlProcess, 'child'>): number[] =>
 
 /**
  * Opens connections without sending anything; the primary passes each of them to a worker.
- * Shape: a function that stops this.
+ * Shape: a function that stops opening connections.
  */
 function keepConnecting(url: string): () => Promise<void> {
   let isOver = false;
@@ -347,8 +347,8 @@ describe('if the primary is killed, its workers complete requests in progress, a
     const workers = workersOf(bankql);
     for (const pid of workers) process.kill(pid, 'SIGSTOP');
     const connections = await connectTimes(bankql, workers.length);
-    // This is answered once the messages to the workers are on their way. The workers then confirm that they have
-    // received them.
+    // The metrics are answered once the messages to the workers are on their way. The workers then confirm
+    // that they have received them.
     await metricsOf(bankql);
     const killed = once(bankql.child, 'exit');
     bankql.child.kill('SIGKILL');

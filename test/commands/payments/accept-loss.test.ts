@@ -217,7 +217,8 @@ describe('a SQLite store that was made anew after its volume was lost', () => {
     expect((await bankql.ask(find)).data).toEqual({
       payment: { state: 'UNKNOWN', idempotencyKey: 'key', value: { amount: '1' } },
     });
-    // The new store hashes callers under another secret than the log.
+    // The log contains a hash of the caller that was made with the old store's secret. The new store has
+    // another secret, so it cannot list the payment by its caller.
     expect((await bankql.ask('{ payments { totalCount } }')).data).toEqual({ payments: { totalCount: 0 } });
     const [record] = await records();
     await run(['settle', record?.id ?? '', '--as', 'done', ...ada, '--yes']);

@@ -28,7 +28,8 @@ test('the complaint "my transfer failed at 10:32" leads from the request id, or 
   });
   expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BANK_REJECTED' } }] });
 
-  // The person has the X-Request-Id of the answer. The audit line in the log has this id too, and the Track-ID, at `info`.
+  // The person has the X-Request-Id of the answer. The audit line in the log has this id and the Track-ID, at
+  // the level `info`.
   const requestId = response.headers.get('X-Request-Id') ?? '';
   const trackId = bank.of('the-key')[0]?.trackId ?? '';
   const lines = logLines(bankql.output(), '"audit":"payment"');
@@ -95,7 +96,7 @@ test('a reader that closes the pipe is not an error', async () => {
     ),
   );
   const command = `"${process.execPath}" "${entry()}" payments list --limit 200 --json; echo "exit code $?" >&2`;
-  // Without this, the pipeline's exit code would be that of `head`.
+  // The command prints its own exit code, because that of the pipeline would be the exit code of `head`.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
     env: { ...compileCache, PATH: process.env.PATH ?? '', STATE_URL },
   });

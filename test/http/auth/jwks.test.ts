@@ -99,7 +99,7 @@ describe('the rotation of keys', () => {
     });
     expect(await statusOf(bankql, old)).toBe(200);
     expect(issuer.asked()).toBe(4);
-    // An alert says that keys cannot be fetched: it is not for made-up keys.
+    // A made-up key must not raise the alert that keys cannot be fetched.
     expect(new Set(refusals)).toEqual(new Set(['key']));
     pass(5995);
     expect((await stranger(4)).status).toBe(503);

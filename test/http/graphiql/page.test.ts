@@ -190,8 +190,8 @@ describe.skipIf(!hasBrowser)('GraphiQL in a browser (skipped where no Chromium i
       'Auth-ID': 'bob',
     });
     expect((await run(page)).headers['auth-id']).toBe('bob');
-    // GraphiQL stores headers a moment after they are typed, for the tab and as the last ones. Another tab's text also
-    // contains "bob".
+    // GraphiQL stores headers a moment after they are typed: for the tab, and as the headers that were typed
+    // last. The text of another tab also contains "bob", so the header's name is in the pattern.
     await expect.poll(() => kept(page, /tabState/)).toMatch(/Auth-ID\W+bob/);
     await expect.poll(() => kept(page, /headers/)).toMatch(/Auth-ID\W+bob/);
     await page.reload();

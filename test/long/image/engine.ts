@@ -86,7 +86,8 @@ export async function startEngine(): Promise<Engine> {
     `--runroot=${join(folder, 'run')}`,
     `--storage-driver=${driver}`,
   ];
-  // If this machine is itself a container, overlayfs cannot be used on top of its own; vfs copies each layer instead.
+  // If this machine is itself a container, overlayfs cannot be used on top of the container's overlayfs; vfs
+  // copies each layer instead.
   const driver = await run('looking for overlayfs', 'buildah', [
     ...storage('overlay'),
     'from',

@@ -69,7 +69,8 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
     const { act, ...fault } = isWell ? accepting(arrived) : faultOf(plan.random, arrived, nth, deadlineMs);
     const amount = paid.parse(JSON.parse(arrived.body)).value.amount.toFixed(2);
     const at = performance.now();
-    // The time at which the request left is unknown, because this process may read it long after if it is busy.
+    // The time at which the request left is unknown: if this process is busy, it may read the request long
+    // after that.
     log.push({ arrived, amount, leftAt: 0, at, ...fault });
     nextArrival.resolve();
     nextArrival = Promise.withResolvers();

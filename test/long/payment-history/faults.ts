@@ -58,7 +58,8 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
   const { account } = payment;
   const of = (list: readonly number[]) =>
     list[Math.floor(random('status', account, nth) * list.length)] ?? 500;
-  // The sender cannot know whether the bank executed the payment, so both occur.
+  // The sender cannot know whether the bank executed the payment, so the bank executes only some of these
+  // payments.
   const maybe = random('executed', account, nth) < 0.5;
   const unknown = (act: Act, executed = maybe) => ({ name, ends: 'UNKNOWN' as const, executed, act });
   const name = pick(weights, random('fault', account, nth));

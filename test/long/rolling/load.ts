@@ -18,8 +18,8 @@ const everyMs = 10;
 const readBody = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });
 
 /**
- * Sends this number of requests a second, whether or not they are answered. `stop` ends this, and waits for the remaining
- * answers. Keys of payments begin with `name`.
+ * Sends this number of requests a second, whether or not they are answered. `stop` ends the sending, and
+ * waits for the remaining answers. Keys of payments begin with `name`.
  */
 export function startLoad(url: string, perSecond: number, name: string) {
   const asked: Asked[] = [];

@@ -19,7 +19,7 @@ const oneOf = <const T extends readonly string[]>(values: T, rest = '') =>
 const usualConnectTimeoutMs = 3_000;
 const usualKeepAliveMs = 10_000;
 
-/** A number of seconds, in milliseconds; 0 means the default. */
+/** Converts seconds to milliseconds; 0 means the default. */
 const seconds = (usualMs: number) =>
   z
     .string()
@@ -68,9 +68,8 @@ function refuse(isWrong: boolean, message: string): void {
 }
 
 /**
- * The address in a URL `postgres[ql]://user[:password]@host[:port]/database[?parameters]`; null for a URL with another protocol.
- * Names and passwords are percent-encoded in it.
- * Errors: AddressError.
+ * The address in a URL `postgres[ql]://user[:password]@host[:port]/database[?parameters]`; null for a URL
+ * with another protocol. Names and passwords are percent-encoded in the URL. Errors: AddressError.
  */
 export function parsePostgresUrl(text: string) {
   const [, authority, path = '', query = ''] =

@@ -146,7 +146,7 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     session.loss = loss = reason && `The payment store ${shown} may lack records: ${reason}.`;
   }
 
-  /** Shape: the reason why the server is not accepted; null if it is. */
+  /** Shape: the reason why the server is not accepted; null if it is accepted. */
   async function accept(
     client: ClientBase,
     row: StoreIdentity,
@@ -159,8 +159,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
     const witness = witnesses.newest;
     const { now, isThere, newest } = await lookFor(client, witness);
     const compared = compareServers(isDecided ? row : expectedServer(row, known), server, isThere);
-    // The witness (witness.ts) may be missing without a loss: this process may have deleted the row or, after the retention,
-    // any process.
+    // The witness (witness.ts) may be missing without a loss: this process may have deleted its row, or any
+    // process may have deleted it after the retention.
     const isMissing = witness !== null && !isThere && witnesses.has(witness);
     const isLost = isMissing && now - witness.updated_at < retentionMs - retentionMarginMs;
     const reason = row.loss ?? compared.loss ?? (isLost ? lacks(witness) : null);
@@ -190,7 +190,8 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       const isLatest =
         session.timeline === null || session.loss !== null || session.timeline === known?.timeline;
       if (isLatest) return { client, session };
-      // The loop ends the connection and opens another one, because a standby has replaced its server.
+      // The loop ends the connection and opens another one, because a standby has replaced the connection's
+      // server.
       client.release(true);
     }
   }
@@ -282,13 +283,16 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
       maxLifetimeSeconds,
       // A store that was not closed does not keep the process alive.
       allowExitOnIdle: true,
-      // This ignores the error of an unused connection, which only leaves the pool.
+      // The error of an unused connection is ignored, because the connection only leaves the pool.
     }).on('error', () => {});
   const payments = createPool(maxConnections.payments, plannedOnce);
   const searches = createPool(maxConnections.searches, {});
   const looks = createPool(maxConnections.looks, {});
 
-  /** Checks the server over a new connection, because only that leads to a server that has replaced it. */
+  /**
+   * Checks the server over a new connection. If another server has replaced it, only a new connection leads
+   * there.
+   */
   async function look(): Promise<void> {
     await connect(looks).then(
       ({ client }) => client.release(true),
@@ -383,7 +387,10 @@ export async function createPostgresDriver(options: PostgresDriverOptions): Prom
   };
 }
 
-/** The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if none did. */
+/**
+ * The last time at which an operator accepted a loss of records, in milliseconds since 1970; 0 if no operator
+ * has accepted one.
+ */
 const decidedAt = ({ loss_accepted_at }: StoreIdentity): number => loss_accepted_at?.getTime() ?? 0;
 
 /**

@@ -175,7 +175,7 @@ export function openError(error: Error, address: PostgresAddress): Error {
 
 /** The identity of a server. The only row of bankql.store has the identity of the store's server. */
 const serverRow = z.object({
-  /** Differs in a new cluster. Null if the server does not show it; some hosted servers do not. */
+  /** Differs in a new cluster. Null if the server does not show it, like some hosted servers. */
   system_identifier: z.string().nullable(),
   /** Increases when a standby is promoted. */
   timeline: z.number().nullable(),
@@ -317,7 +317,7 @@ export async function writeStore(
   { system_identifier, timeline, standbys_confirm }: ServerIdentity,
   acceptedBy: string | null = null,
 ): Promise<StoreIdentity> {
-  // Truncated to milliseconds, the precision of JavaScript's dates, so that the two can be compared.
+  // The time is truncated to milliseconds, so that it stays the same as a JavaScript date.
   const decidedAt = "date_trunc('milliseconds', clock_timestamp())";
   const { rows } = await client.query(
     `INSERT INTO bankql.store (version, id, secret, system_identifier, timeline, standbys_confirm, loss_accepted_by, loss_accepted_at)
@@ -371,18 +371,19 @@ export async function initPostgres(address: PostgresAddress): Promise<boolean> {
       : error;
     throw openError(connectError(refused, address), address);
   } finally {
-    // This also ends a transaction that has failed.
+    // Closing the connection also ends a transaction that has failed.
     await client?.end();
   }
 }
 
 async function makeTables(client: Client): Promise<boolean> {
-  // This is read before the transaction: inside it, a role that may not call the functions would make the
-  // transaction fail.
+  // The identity is read before the transaction: inside it, a role that may not call the functions would make
+  // the transaction fail.
   const server = await readServer(client);
   await client.query('BEGIN');
   await client.query('SELECT pg_advisory_xact_lock($1::bigint)', [String(lock)]);
-  // This reads the catalog's tables, because other look-ups may use a cache from before the lock was obtained.
+  // The query reads the catalog's tables, because other look-ups may use a cache from before the lock was
+  // obtained.
   const { rows } =
     await client.query(`SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'bankql') AS "hasSchema",
     EXISTS (SELECT FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relnamespace

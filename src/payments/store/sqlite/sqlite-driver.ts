@@ -66,7 +66,7 @@ const minSearchMs = 10_000;
  * The rows of a payment store in one SQLite file, which the processes of one machine may share.
  * Stored records survive the end of the process and a power failure (write-ahead log, fsync at each commit). The file has to be
  * on a local disk. A worker thread has it open, so that a slow disk or another process's lock delays only payments. Searches
- * have another thread, which starts with the first search: one that has to look at 300,000 payments of a caller takes 0.3 s.
+ * have another thread, which starts with the first search: a search of 300,000 payments of a caller takes 0.3 s.
  * A thread that died is replaced at the next call.
  * Errors: an Error that names the path and the remedy if the file cannot be opened.
  */
@@ -154,8 +154,8 @@ function createThread(path: string, settings: () => WorkerSettings) {
       if (worker === started) worker = null;
       for (const [id, answer] of unanswered) answer({ id, error: reason, failure: 'uncertain' });
     });
-    // This comes after the listeners are added, because adding a message listener would make the thread keep
-    // the process alive again.
+    // `unref` is called after the listeners are added, because adding a message listener would make the
+    // thread keep the process alive again.
     started.unref();
     return started;
   }
@@ -168,7 +168,10 @@ function createThread(path: string, settings: () => WorkerSettings) {
   };
 
   return {
-    /** Errors: StoreUnavailable that names the file and the reason; WriteUncertain; of `open` also an Error with the remedy. */
+    /**
+     * Errors: StoreUnavailable that names the file and the reason; WriteUncertain; for `open`, also an Error
+     * with the remedy.
+     */
     ask(
       method: SqliteRequest['method'],
       args: readonly unknown[],

@@ -120,8 +120,8 @@ function openToRead(lockMs: number): OpenFile {
   const found = inodeOf(path);
   if (mustBeWritable) for (const name of [path, dirname(path)]) assertWritable(name);
   const url = pathToFileURL(path);
-  // Without a `-wal` file, nobody has the store open. `immutable` prevents SQLite from creating one even to read, and leaving
-  // it there.
+  // Without a `-wal` file, nobody has the store open. `immutable` prevents SQLite from creating this file for
+  // a read, and leaving it there.
   if (!existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: lockMs });
   return { ...opened(database, () => {}), inode: found, notice: null, lockMs };

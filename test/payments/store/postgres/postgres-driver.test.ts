@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   describePaymentStore('the PostgreSQL store', async () => {
     shared ??= createPaymentStore({
       name: 'postgres',
-      // Without periodic checks, because a row that a test deletes in the meantime would count as a loss.
+      // Periodic checks are off, because a row that a test deletes in the meantime would count as a loss.
       driver: await connectDriver(postgres, { allowVolatile: true, lookEveryMs: 2 ** 30 }),
       retentionMs,
       expiryPauseMs: 0,
