@@ -4,9 +4,9 @@ import { type PreparedAnswer, prepareAnswers } from './answers.ts';
 import { serialMark } from './records.ts';
 
 /**
- * The bank of the bench. It runs in the process of the load, which never sleeps: see load/fire.ts. It speaks HTTP/1.1 over
- * node:net, because node:http would use as much time for each small answer as the contender that requests it. It reads only the
- * head of a request; its answers are buffers made at the start. A call without credentials is refused and counted.
+ * The bank of the bench. It runs in the process that creates the load, which is kept from sleeping (load/fire.ts). It speaks
+ * HTTP/1.1 over node:net, because node:http would use as much time for a small answer as the contender that requests it. It reads
+ * only the head of a request; its answers are buffers made at the start. A call without credentials is refused and counted.
  */
 
 const answers = prepareAnswers();

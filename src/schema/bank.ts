@@ -1,7 +1,10 @@
 import { record } from '../contract/record.ts';
 import { builder } from './builder.ts';
 
-/** A bank is only its code: no operation reads a record of it. The files of other types add the fields that lead to them. */
+/**
+ * A bank has only its code: no operation reads a bank's record. Each type that belongs to a bank adds its own field to `Bank`,
+ * in that type's file.
+ */
 const bank = record('Bank', 'A bank; all its data is read through its fields.', {});
 
 export const Bank = builder.bankRef(bank, { key: ['bankId'] });

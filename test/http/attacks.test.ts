@@ -196,8 +196,7 @@ test('300 connections that ask for 7 MB each and never read', async () => {
     most = Math.max(most, bytes);
     return bytes;
   };
-  // All callers send their names from one address. `during` checks that the good caller is served; when it is served is
-  // not promised.
+  // All callers are unverified and have the same address. So `during` checks that the good caller is served, but not how soon.
   const { grownMegabytes } = await flooded
     .during(async () => {
       for (let n = 0; n < 300; n++) {

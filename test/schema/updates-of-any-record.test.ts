@@ -48,7 +48,7 @@ interface PropertyCase {
   readonly field: string;
   readonly ids: string;
   readonly record: fc.Arbitrary<Record<string, unknown>>;
-  /** The possible changes, each with the member's name in the changes and in the body. */
+  /** The possible changes, by the member's name in the input: its name in the REST body, and its values. */
   readonly changes: Readonly<Record<string, readonly [string, fc.Arbitrary<unknown>]>>;
   /** A change that is part of every update. */
   readonly always?: object;

@@ -17,7 +17,7 @@ import { isOurs, type Message, type ServiceStart } from './messages.ts';
 const maxMetricsWaitMs = 1000;
 /** If a worker served for this long, in milliseconds, its start was not the cause of its end. */
 const stableMs = 10_000;
-/** The longest pause before another attempt, in seconds. */
+/** The longest pause before another attempt to start a worker, in seconds. */
 const maxPauseSeconds = 30;
 
 /**

@@ -81,7 +81,7 @@ const meaningAt = (value: unknown, about: About): Meaning | null =>
     ? (words.taughtMeaning(String(value), about.bankWords) ?? null)
     : statusMeaning(value, about);
 
-/** The members of the objects and lists on the way to the paths. */
+/** The values beside the paths: the other members of each object or list that a path goes through. */
 function factsBeside(value: unknown, paths: readonly Path[]): Fact[] {
   const isOnTheWay = ({ path }: Fact, beyond: number) =>
     paths.some((way) => way.length >= path.length + beyond && path.every((part, at) => part === way[at]));

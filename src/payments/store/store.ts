@@ -25,7 +25,7 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
-/** Called before each page of a search is read, with its number of records and of characters of JSON. */
+/** Called with each page of a search, before its records are used: the number of records, and of characters of their JSON. */
 export type OnPage = (records: number, characters: number) => void;
 
 /** The outcome of an attempt to pay. */
