@@ -103,8 +103,8 @@ export class UnwrittenOutcomes {
       try {
         await this.#confirm(kept);
       } catch {
-        this.#kept.delete(kept.attempt.trackId);
-        this.#kept.set(kept.attempt.trackId, kept);
+        // `drain` writes the outcomes too, and may have stored this one in the meantime.
+        if (this.#kept.delete(kept.attempt.trackId)) this.#kept.set(kept.attempt.trackId, kept);
         return;
       }
     }
