@@ -106,6 +106,17 @@ test('the image is made of one other, which an argument names: a bank may have i
   expect(dockerfile).not.toMatch(/^#\s*syntax\s*=/im);
 });
 
+test('the build of the image gets each file that it copies, and no other', () => {
+  const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, files = '']) =>
+    files.split(' '),
+  );
+  const [, ...sent] = read('Dockerfile.dockerignore')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  expect(copied.length).toBeGreaterThan(5);
+  expect(sent.sort()).toEqual([...new Set(copied.map((file) => `!${file}`))].sort());
+});
+
 test('the image, Prometheus and nginx agree on ports', () => {
   expect(read('Dockerfile')).toMatch(/^EXPOSE 4000 9464$/m);
   expect(parse(read('compose/prometheus.yml')).scrape_configs[0].static_configs[0].targets).toEqual([
