@@ -51,7 +51,7 @@ export interface HandleOptions extends Omit<YogaOptions, 'unexpected'>, RespondO
   readonly maxRequestBytes: number;
   readonly graphiql?: GraphiQLOptions | undefined;
   readonly authenticate: Authenticate;
-  /** Serves the tools for agents; null (the default) if there are none. */
+  /** Serves the tools for agents; null (the default) without tools. */
   readonly tools?: ToolsEndpoint | null | undefined;
   readonly logger: Logger;
   /** Whether the process is about to stop: /ready then answers 503, so that it gets no further requests (default: never). */
@@ -78,12 +78,14 @@ class ServedRequest implements RequestScope {
   isWorkedFor = false;
   readonly #logger: Logger;
   readonly #observer: OperationObserver | undefined;
+  readonly #work: WorkInProgress;
 
   constructor(
     exchange: Exchange,
     place: NonNullable<Place>,
     { requestId, headers }: Pick<ReturnType<typeof checkRequest>, 'requestId' | 'headers'>,
     { logger, observer }: Pick<HandleOptions, 'logger' | 'observer'>,
+    work: WorkInProgress,
   ) {
     this.exchange = exchange;
     this.requestId = requestId;
@@ -92,6 +94,7 @@ class ServedRequest implements RequestScope {
       ((place === 'operation' || place === 'tools') && observer?.begin(requestId, exchange.request)) || null;
     this.#logger = logger;
     this.#observer = observer;
+    this.#work = work;
   }
 
   log(error: unknown): void {
@@ -112,6 +115,7 @@ class ServedRequest implements RequestScope {
   }
 
   onEnd(hasFailed: boolean): void {
+    this.#work.end();
     const { activity } = this;
     if (activity === null) return;
     const { state } = this.exchange;
@@ -119,6 +123,28 @@ class ServedRequest implements RequestScope {
     else if (hasFailed && state === 'waiting') activity.refused(500, 'INTERNAL', 0);
     else if (hasFailed) activity.brokenOff('INTERNAL');
     this.#observer?.end(activity);
+  }
+}
+
+/** Counts the requests whose work has not ended. A mutation continues after its client has left. */
+class WorkInProgress {
+  #count = 0;
+  #onIdle: (() => void) | null = null;
+
+  begin(): void {
+    this.#count++;
+  }
+
+  end(): void {
+    if (--this.#count === 0) this.#onIdle?.();
+  }
+
+  /** Resolves when no request has work in progress. */
+  async idle(): Promise<void> {
+    while (this.#count > 0)
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
   }
 }
 
@@ -135,6 +161,7 @@ export function createHandle(options: HandleOptions) {
     metadata: tools?.metadata?.path ?? null,
   };
   const logForeignOrigin = createOriginLog(logger);
+  const work = new WorkInProgress();
   let graphql = createGraphQL(options.persisted);
 
   function createGraphQL(persisted: HandleOptions['persisted']) {
@@ -156,8 +183,11 @@ export function createHandle(options: HandleOptions) {
       } else if (refusal === null && request.method === 'OPTIONS') {
         exchange.refuse({ status: 204, headers, body: '' });
       } else {
-        const scope = new ServedRequest(exchange, place, { requestId, headers }, options);
-        if (refusal === null) return runInRequestScope(scope, serveAt(place));
+        const scope = new ServedRequest(exchange, place, { requestId, headers }, options, work);
+        if (refusal === null) {
+          work.begin();
+          return runInRequestScope(scope, serveAt(place));
+        }
         onHttpRefusal?.(refusal.status);
         scope.refuse(refusal.status, refusal.message);
       }
@@ -270,6 +300,8 @@ export function createHandle(options: HandleOptions) {
 
   return {
     handle,
+    /** Resolves when no request has work in progress, not even one whose client has left. */
+    idle: () => work.idle(),
     /** Replaces the documents that requests may name by an id. Operations in progress are not affected. */
     replaceDocuments(persisted: HandleOptions['persisted']): void {
       graphql = createGraphQL(persisted);

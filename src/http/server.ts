@@ -61,17 +61,9 @@ function createSurplusLog(logger: Logger): ListenOptions['onSurplus'] {
 export async function serve(options: ServerOptions) {
   let isLeaving = false;
   const capacity = new Capacity(options.capacity, options.onShed, options.callers);
-  const { handle, replaceDocuments } = createHandle({ ...options, isLeaving: () => isLeaving });
-  /** The work for requests that has not ended. A mutation continues after its client has left. */
-  const underWay = new Set<Promise<void>>();
-  const follow: Handle = (exchange) => {
-    const work = handle(exchange);
-    underWay.add(work);
-    void work.then(() => underWay.delete(work));
-    return work;
-  };
-  const mount = createMount(follow, capacity);
-  const listening = options.isMounted === true ? null : await listenFor(follow, capacity, options);
+  const { handle, idle, replaceDocuments } = createHandle({ ...options, isLeaving: () => isLeaving });
+  const mount = createMount(handle, capacity);
+  const listening = options.isMounted === true ? null : await listenFor(handle, capacity, options);
   const held: Pick<Capacity, Counted | 'sockets'> = capacity;
   return {
     /** Empty if bankql is mounted. */
@@ -90,7 +82,7 @@ export async function serve(options: ServerOptions) {
       listening?.drain();
       if (isLeaving && listening !== null) await delay(options.drainDelayMs ?? 0);
       await listening?.close(isReplaced ? lastUseMs : 0);
-      while (underWay.size > 0) await Promise.all(underWay);
+      await idle();
     },
   };
 }
