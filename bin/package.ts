@@ -29,7 +29,7 @@ export function publishedManifest(manifest: Readonly<Record<string, unknown>>): 
   return Object.fromEntries(Object.entries(manifest).filter(([field]) => !onlyForCheckouts.includes(field)));
 }
 
-/** The section of a version in CHANGELOG.md, without its heading; null if there is none. */
+/** The section of a version in CHANGELOG.md, without its heading; null if the version has no section. */
 export function changelogSection(changelog: string, version: string): string | null {
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find((each) => each.split(/[\s–-]/, 1)[0] === version);

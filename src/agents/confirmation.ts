@@ -19,7 +19,7 @@ interface ConfirmationOptions {
   /** The payment store's secret. */
   readonly secret: string;
   readonly tool: Pick<Tool, 'name' | 'documentHash'>;
-  /** The state of the question to which the person agreed; null if there is none. */
+  /** The state of the question to which the person agreed; null until a person has agreed. */
   readonly agreed: AskedState | null;
   readonly now: () => number;
 }
@@ -29,7 +29,7 @@ interface ConfirmationOptions {
  * the key of the question. Otherwise it makes a question, and sends nothing.
  */
 export class Confirmation {
-  /** The question to ask; null if there is none. */
+  /** The question to ask; null if nothing has to be asked. */
   question: { readonly text: string; readonly state: string } | null = null;
   /** The key with which a payment was passed on; null if no payment was passed on. */
   key: string | null = null;

@@ -321,7 +321,7 @@ function lostOutcome({ id, trackId, outcome }: AttemptOutcome) {
   return { payment: id, trackId, state, code, status };
 }
 
-/** The documents of the manifests; null if there are none. Errors: StartError. */
+/** The documents of the manifests; null if no manifest is configured. Errors: StartError. */
 export async function readPersisted(
   { persisted, server: { documentLimits, introspection } }: Config,
   served: GraphQLSchema,

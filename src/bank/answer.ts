@@ -325,7 +325,7 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
 
 /**
  * Finds the first error in a record, at any depth: one that replaces a broken value, or one that the bank reports. Returns null
- * if there is none.
+ * for a record without errors.
  */
 export function brokenValueIn(record: unknown): Error | null {
   // A work list is used instead of recursion, because the bank decides how deeply the record is nested.

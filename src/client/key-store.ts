@@ -59,7 +59,7 @@ export function createKeyStore(storage: KeyStorage, randomId: () => string = ran
   }
 
   return {
-    /** The stored key after the changes in progress; null if there is none. */
+    /** The stored key after the changes in progress; null if no key is stored. */
     find: (intent: string) => alone(intent, () => find(intent)),
     /** The stored key, or a new one, which is stored before anybody can send it. */
     open: (intent: string) =>

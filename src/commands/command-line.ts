@@ -72,7 +72,7 @@ function helpOf(name: string, command: CliCommand): string {
 
 /**
  * The help for these words.
- * Errors: UsageError if there is none.
+ * Errors: UsageError if the words name no command.
  */
 function help(words: readonly string[]): string {
   const [first] = words;

@@ -172,7 +172,7 @@ const line =
   /[^\S\n]*(?:(?:export )?[A-Za-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\s"'`#][^\n#]*)?)?[^\S\n]*(?:(?<!\S)#.*)?(?:\n|$)/y;
 
 /**
- * The number of the first line that parseEnv would leave out or misread; null if there is none. Such a line
+ * The number of the first line that parseEnv would leave out or misread, or null. Such a line
  * - has no name or no value,
  * - has words behind a quoted value,
  * - has a quote that is not closed, or

@@ -41,7 +41,10 @@ export const account = record('Account', 'An account through one of its views.',
 export type Account = z.infer<typeof account>;
 export type AccountBody = Body<typeof account>;
 
-/** An entry of the account list. The balance is required. If it is empty, it becomes null, as in accounts where it is optional. */
+/**
+ * An entry of the account list. Here the specification requires a balance. bankql reads an empty one as null, as in a single
+ * account.
+ */
 const accountItem = account.extend({
   balance: money.meta({ interpret: (value) => (isNothing(value) ? null : undefined) }),
 });

@@ -182,7 +182,7 @@ export class Fragments {
     this.#changed.resolve();
   }
 
-  /** Keeps the first result, and announces the fragments that will follow it. Returns false if there are none. */
+  /** Keeps the first result, and announces the fragments that will follow it. Returns false if no fragment will follow. */
   announceFirst(result: ExecutionResult): boolean {
     const pending = result.data ? this.#announce(this.#execution.deferred) : [];
     this.#first = { ...result, ...this.#announcement(pending), hasNext: true };
@@ -207,7 +207,7 @@ export class Fragments {
     }
   }
 
-  /** A result with all fragments that are complete and not delivered yet; null if there are none. */
+  /** A result with all fragments that are complete and not delivered yet, or null. */
   #nextResult(): IncrementalResult | null {
     const delivered: DeferredFragment[] = [];
     const pending: DeferredFragment[] = [];

@@ -255,7 +255,7 @@ export class ExecutableOperation {
 /**
  * Finds a number that a variable's type, such as ID, takes as a text, although JSON.parse has rounded it. The
  * text of the rounded number is another id: a payment would go to another account.
- * Shape: the path to the number; null if there is none.
+ * Shape: the path to the number; null if no number was rounded.
  */
 function roundedText(raw: unknown, coerced: unknown): string[] | null {
   // A variable of a list type may be given as a single entry.

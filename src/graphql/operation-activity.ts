@@ -38,7 +38,7 @@ export type ToolOutcome = 'asked' | 'not agreed';
 export class OperationActivity implements ReadUsage {
   readonly requestId: string;
   readonly startedAt = performance.now();
-  /** The id of the request's trace; null if there is none. */
+  /** The id of the request's trace; null if the request is not traced. */
   traceId: string | null = null;
   operation: ObservedOperation | null = null;
   /** The client's own name and version, such as `ios-4.2`; null if the client sends none. */

@@ -81,7 +81,7 @@ interface Served {
   readonly graphiql: boolean;
   /** Tools for agents. */
   readonly tools: boolean;
-  /** The path of the metadata of the tools for agents; null if there is none. */
+  /** The path of the metadata of the tools for agents; null if bankql serves no metadata. */
   readonly metadata: string | null;
 }
 

@@ -65,8 +65,8 @@ export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined):
   viewId == null ? defaults.viewId : restId('viewId', viewId);
 
 /**
- * The default id for an argument of this name; undefined if there is none. Errors: BAD_USER_INPUT if no bank is
- * configured.
+ * The configured id for an argument of this name. Only banks and views have one: undefined for other names.
+ * Errors: BAD_USER_INPUT if no bank is configured.
  */
 export const defaultId = (name: string, defaults: Defaults): string | undefined =>
   name === 'bankId' ? bankIdOr(defaults, null) : name === 'viewId' ? defaults.viewId : undefined;

@@ -88,8 +88,8 @@ function entriesWith(text: string): (entry: OtherAccountRecord) => boolean {
 }
 
 /**
- * The counterparty whose id is this text; if there is none, the one whose IBAN it is; otherwise, the one whose number it is. A
- * text that several counterparties share identifies none of them, because the wrong one could be paid. Errors: NOT_FOUND.
+ * Finds a counterparty by a text. Ids are compared first, then IBANs, then account numbers. A text that several counterparties
+ * share identifies none of them, because the wrong one could be paid. Errors: NOT_FOUND.
  */
 export function findOtherAccount(
   list: readonly OtherAccountRecord[],
@@ -129,8 +129,8 @@ type ByNumber = ReadonlyMap<unknown, readonly OtherAccountRecord[]>;
 const numbers = new WeakMap<object, { readonly byIban: ByNumber; readonly byNumber: ByNumber }>();
 
 /**
- * The counterparties whose IBAN is `name`; if there are none, those whose number is `name`. A list's index is built
- * once.
+ * The counterparties whose IBAN is `name`. If no IBAN matches, those whose account number is `name`. A list's index
+ * is built once.
  */
 function withNumber(list: readonly OtherAccountRecord[], name: string): readonly OtherAccountRecord[] {
   const { byIban, byNumber } = getOrMake(numbers, list, () => ({

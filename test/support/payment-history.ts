@@ -2,7 +2,7 @@ import type { PaymentRecord } from '../../src/payments/payment-record.ts';
 import type { Arrived } from './payment-bank.ts';
 import type { Told } from './payment-client.ts';
 
-/** A client's request, its time, and its answer; null if there is none. */
+/** A client's request, its time, and its answer; null if no answer arrived. */
 export interface ClientEntry {
   readonly payment: { readonly account: string; readonly key: string };
   readonly amount: string;

@@ -238,7 +238,7 @@ function answers(
 const mayBeReopened = ({ sent }: PaymentCase, trackId: string | null): boolean =>
   sent.every((entry) => nameOf(entry) !== trackId);
 
-/** The contradiction between a later answer and the outcome in an earlier one; null if there is none. */
+/** The contradiction between a later answer and the outcome in an earlier one; null if they agree. */
 function contradiction(one: PaymentCase, end: ClientEntry, after: ClientEntry): string | null {
   if (end.told === null || after.told === null || after.began < end.ended) return null;
   if (!ends.includes(end.told.code) || noEnds.includes(after.told.code)) return null;

@@ -21,7 +21,7 @@ interface Wire {
   readonly document: string;
   /** The request line's method and target. */
   readonly line: string;
-  /** The request's body; empty if there is none. */
+  /** The request's body; empty for a request without one. */
   readonly sent: string;
   /** The bank's answer. */
   readonly reply: string;

@@ -103,7 +103,7 @@ export const rowCounts = z.object({
   pending: number,
   /** Rows that are UNKNOWN, or PENDING after the end of their lease. */
   unknown: number,
-  /** The time at which the newest payment began; null if there is none. */
+  /** The time at which the newest payment began; null in an empty store. */
   newestAt: number.nullable(),
   /** The time at which the last payment ended; null if no payment has ended. */
   newestEndAt: number.nullable(),

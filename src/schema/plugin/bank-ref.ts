@@ -32,7 +32,7 @@ interface ListOptions<T extends BankTypes> {
     list: readonly T['Item'][],
     ids: T['ListIds'],
   ) => (record: T['Item']) => { readonly [Name in keyof T['Path']]?: unknown };
-  /** Finds an entry otherwise than by its own id; null if there is none. Errors: NOT_FOUND. */
+  /** Finds an entry by something other than its own id. Returns null if no entry matches. Errors: NOT_FOUND. */
   readonly find?: (list: readonly T['Item'][], ids: T['Path']) => T['Item'] | null;
 }
 

@@ -41,7 +41,7 @@ export function textOf(part: unknown): string {
 
 /** A type whose objects `node` reads by their global ids. */
 interface GlobalIdType<Ids extends object> {
-  /** The field that has the bank's id; null if there is none. */
+  /** The field that has the bank's id, or null. */
   readonly bankIdField: string | null;
   /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: readonly unknown[]): Ids;

@@ -89,7 +89,7 @@ export interface KeyId {
   readonly noun: string | null;
 }
 
-/** The parts of a key. `anyText`: the name of an id that no path contains; null if there is none. */
+/** The parts of a key. `anyText`: the name of an id that no path contains, or null. */
 export const keyIds = (key: readonly KeyPart[], anyText: string | null): readonly KeyId[] =>
   key.flatMap((part) => {
     if (typeof part === 'object' && 'names' in part) return keyIds(part.names, null);

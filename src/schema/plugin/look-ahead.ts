@@ -24,7 +24,7 @@ export interface Needs {
   readonly isLate: boolean;
   /**
    * Resolves the fields that need only the ids, before the record is read. Shape: a map from these fields to their results;
-   * null if there are none. `index`: the position of the object, if `info` is that of a list.
+   * null if no field can be resolved early. `index`: the position of the object, if `info` is that of a list.
    */
   resolveEarly(
     ids: object,

@@ -27,7 +27,7 @@ interface OpenFile {
   readonly methods: RowMethods;
   readonly secret: string;
   readonly inode: string | null;
-  /** A notice to the operator about the file; null if there is none. */
+  /** A notice to the operator about the file, or null. */
   readonly notice: string | null;
   /** The time for which SQLite waits for locks, in milliseconds. */
   lockMs: number;
