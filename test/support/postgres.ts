@@ -150,6 +150,8 @@ async function createServer(first: Settings) {
       log_min_messages: 'fatal',
       // With this setting, a standby notices at once to which server it may connect.
       wal_retrieve_retry_interval: '100ms',
+      // A standby that is slow on a busy machine still finds all that it has to follow.
+      wal_keep_size: '256MB',
       ...settings,
     };
     const given = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
